@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -42,6 +42,20 @@ func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
 	})
 }
 
+func TestPressureOutOfRangeIsClamped(t *testing.T) {
+	g := New(Config{AllIdle: time.Hour}, func(int, Reason) Verdict { return Close })
+	all := g.policy.all
+	for p, want := range map[float64]float64{-1: 0, 0.25: 0.25, 2: 1, math.Inf(1): 1, math.Inf(-1): 0} {
+		if g.SetPressure(p); g.pressure != want {
+			t.Errorf("the pressure is %v after SetPressure(%v), want %v", g.pressure, p, want)
+		}
+	}
+	g.SetPressure(0.5)
+	if g.SetPressure(math.NaN()); g.pressure != 0 || g.policy.all != all {
+		t.Errorf("after SetPressure(NaN) the pressure is %v, and a timeout has %d steps, want %d", g.pressure, g.policy.all, all)
+	}
+}
+
 func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -59,8 +73,7 @@ func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 		})
 		all := make([]*conn, 1000)
 		for k := range all {
-			all[k] = newConn()
-			track(t, g, all[k], &all[k].Entry)
+			all[k] = trackNew(t, g)
 			time.Sleep(200 * time.Millisecond)
 		}
 		slices.Reverse(all) // idlest last
@@ -98,8 +111,7 @@ func TestAllReportsTheIdleTimeOfEachConnection(t *testing.T) {
 		g := New(Config{AllIdle: Never, Resolution: resolution}, closing)
 		start := map[*conn]time.Time{}
 		for range 2000 {
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			c := trackNew(t, g)
 			start[c] = time.Now()
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -166,8 +178,7 @@ func TestDrainCallsAgainForKeptConnectionsUntilItsContextEnds(t *testing.T) {
 			}
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		err := g.Drain(ctx, 10*time.Second)
@@ -195,8 +206,7 @@ func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 			}
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		trackNew(t, g)
 		fatal.If(t, g.Drain(context.Background(), time.Second))
 		if len(asked) != 2 || asked[1]-asked[0] < 30*time.Second || asked[1]-asked[0] > 31*time.Second {
 			t.Errorf("asked after %v", asked)
@@ -204,48 +214,34 @@ func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 	})
 }
 
-func TestDrainEndsBeforeTheGraceIfTheOwnersHaveClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{AllIdle: Never}, func(net.Conn, Reason) Verdict { return Close })
-		here, there := net.Pipe()
-		c := NewConn(here, g)
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			if !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("read: %v", err)
+func TestDrainWaitsForOwnersToCloseOrForTheirGrace(t *testing.T) {
+	for _, owner := range []time.Duration{grace / 4, time.Hour} { // closes after that
+		synctest.Test(t, func(t *testing.T) {
+			g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, closingConns)
+			c, there := piped(t, g)
+			go func() {
+				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("read: %v", err)
+				}
+				time.Sleep(owner)
+				_ = c.Close()
+			}()
+			synctest.Wait()
+			start := time.Now()
+			err := g.Drain(context.Background(), 0)
+			if took, want := time.Since(start), min(owner, grace); err != nil || took < want || took > want+time.Second/5 {
+				t.Errorf("drained after %v, want %v; %v", took, want, err)
 			}
-			time.Sleep(grace / 4)
-			_ = c.Close()
-		}()
-		synctest.Wait()
-		start := time.Now()
-		if err := g.Drain(context.Background(), 0); err != nil || time.Since(start) != grace/4 {
-			t.Errorf("drained after %v, %v", time.Since(start), err)
-		}
-		_ = there.Close()
-		time.Sleep(2 * grace) // the close after the grace time finds it closed
-		synctest.Wait()
-		if g.closing != 0 {
-			t.Errorf("%d are being closed", g.closing)
-		}
-	})
-}
-
-func TestDrainWaitsForTheGraceOfThoseThatDoNotClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(net.Conn, Reason) Verdict { return Close })
-		here, there := net.Pipe()
-		c := NewConn(here, g)
-		go func() { _, _ = c.Read(make([]byte, 1)) }()
-		synctest.Wait()
-		start := time.Now()
-		if err := g.Drain(context.Background(), 0); err != nil || time.Since(start) < grace || time.Since(start) > grace+time.Second/5 {
-			t.Errorf("drained after %v, %v", time.Since(start), err)
-		}
-		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("not closed: %v", err)
-		}
-	})
+			if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("not closed: %v", err)
+			}
+			time.Sleep(2 * time.Hour) // the other of the two closes finds it closed
+			synctest.Wait()
+			if g.closing != 0 {
+				t.Errorf("%d are being closed", g.closing)
+			}
+		})
+	}
 }
 
 func TestCloseUntracksAllAndEndsADrain(t *testing.T) {
@@ -253,8 +249,7 @@ func TestCloseUntracksAllAndEndsADrain(t *testing.T) {
 		g := New(Config{ReadIdle: time.Second}, func(*conn, Reason) Verdict { return Keep })
 		all := make([]*conn, 2000)
 		for k := range all {
-			all[k] = newConn()
-			track(t, g, all[k], &all[k].Entry)
+			all[k] = trackNew(t, g)
 		}
 		done := make(chan error)
 		go func() { done <- g.Drain(context.Background(), time.Hour) }()
@@ -278,8 +273,7 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 			reasons = append(reasons, r)
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		g.busy(&c.Entry)
 		time.Sleep(time.Minute)
 		if n := g.EvictIdlest(1); n != 0 || len(reasons) != 0 {
@@ -293,8 +287,7 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 		}
 
 		g = New(Config{AllIdle: time.Second}, closing)
-		c = newConn()
-		track(t, g, c, &c.Entry)
+		c = trackNew(t, g)
 		g.busy(&c.Entry)
 		time.AfterFunc(time.Minute, func() { g.unbusy(&c.Entry) })
 		start := time.Now()

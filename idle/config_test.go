@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -38,8 +39,10 @@ func TestTheDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 	if l.pong != 0 || l.maxMissed != 255 || l.jitter != 0 || l.workers != 7 || l.maxPerTick != 0 {
 		t.Errorf("%+v", l)
 	}
-	if l = (Config{Jitter: 7}).limits(); l.jitter != 1 {
-		t.Errorf("a jitter of %v", l.jitter)
+	for jitter, want := range map[float64]float64{7: 1, math.NaN(): 0.1} {
+		if l = (Config{Jitter: jitter}).limits(); l.jitter != want {
+			t.Errorf("a jitter of %v is %v, want %v", jitter, l.jitter, want)
+		}
 	}
 }
 
@@ -50,45 +53,31 @@ func TestTheZeroVerdictKeeps(t *testing.T) {
 	}
 }
 
-func TestAGroupWithoutATimeoutIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		config  Config
-		refused bool
-	}{
-		{Config{}, true},
-		{Config{Resolution: time.Second, PongWait: time.Second, MaxMissed: 2, Jitter: 0.5, Workers: 1, Activity: Kernel}, true},
-		{Config{AllIdle: Never}, false},
-		{Config{MaxAge: time.Hour}, false},
-		{Config{PingEvery: time.Second}, false},
-	} {
-		func() {
-			defer func() {
-				got, _ := recover().(string)
-				if refused := strings.HasPrefix(got, "idle: New without a timeout: set AllIdle"); refused != c.refused {
-					t.Errorf("%+v: %q", c.config, got)
-				}
-			}()
-			New(c.config, closing)
-		}()
-	}
-}
-
 func TestAMissingArgumentIsNamed(t *testing.T) {
+	const untimed = "idle: New without a timeout: set AllIdle"
+	rest := Config{Resolution: time.Second, PongWait: time.Second, MaxMissed: 2, Jitter: 0.5, Workers: 1, Activity: Kernel}
 	g := New(Config{AllIdle: Never}, closing)
-	for want, f := range map[string]func(){
-		"idle: New without a function to call":          func() { New[*conn](Config{}, nil) },
-		"idle: Track without an Entry":                  func() { _ = g.Track(newConn(), nil) },
-		"idle: WatchServer without a server or a group": func() { WatchServer(nil, New(Config{AllIdle: Never}, closingConns)) },
-		"idle: NewListener without a group":             func() { NewListener(nil, nil) },
-		"idle: NewConn without a group":                 func() { NewConn(nil, nil) },
+	for _, c := range []struct {
+		want string // how the panic begins; empty: none
+		f    func()
+	}{
+		{untimed, func() { New(Config{}, closing) }},
+		{untimed, func() { New(rest, closing) }},
+		{"", func() { New(Config{MaxAge: time.Hour}, closing) }},
+		{"", func() { New(Config{PingEvery: time.Second}, closing) }},
+		{"idle: New without a function to call", func() { New[*conn](Config{}, nil) }},
+		{"idle: Track without an Entry", func() { _ = g.Track(newConn(), nil) }},
+		{"idle: WatchServer without a server or a group", func() { WatchServer(nil, New(Config{AllIdle: Never}, closingConns)) }},
+		{"idle: NewListener without a group", func() { NewListener(nil, nil) }},
+		{"idle: NewConn without a group", func() { NewConn(nil, nil) }},
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("%v, want %q", got, want)
+				if got, _ := recover().(string); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+					t.Errorf("%q, want %q", got, c.want)
 				}
 			}()
-			f()
+			c.f()
 		}()
 	}
 }

@@ -270,3 +270,23 @@ func TestUseOfAWrapperDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// still is a connection whose calls cost nothing.
+type still struct{ scripted }
+
+func (*still) Read(p []byte) (int, error)  { return len(p), nil }
+func (*still) Write(p []byte) (int, error) { return len(p), nil }
+
+// docs/idle.md has the result of this and of BenchmarkAges.
+func BenchmarkWrapperAlone(b *testing.B) {
+	g := New(Config{AllIdle: time.Hour}, keeping)
+	defer g.Close()
+	w, p := NewConn(&still{}, g), make([]byte, 64)
+	for name, call := range map[string]func([]byte) (int, error){"Read": w.Read, "Write": w.Write} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_, _ = call(p)
+			}
+		})
+	}
+}

@@ -41,11 +41,18 @@ func track[C any](t testing.TB, g *Group[C], c C, e *Entry) {
 	fatal.If(t, g.Track(c, e))
 }
 
+// trackNew returns a new connection of the group.
+func trackNew(t testing.TB, g *Group[*conn]) *conn {
+	t.Helper()
+	c := newConn()
+	track(t, g, c, &c.Entry)
+	return c
+}
+
 func TestTrackReturnsTheReasonOfARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, other := New(Config{AllIdle: Never}, closing), New(Config{AllIdle: Never}, closing)
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		for _, again := range []*Group[*conn]{g, other} {
 			if err := again.Track(c, &c.Entry); !errors.Is(err, ErrTracked) {
 				t.Errorf("tracked twice: %v", err)

@@ -25,11 +25,10 @@ func TestAtMostMaxPerTickCallsInOneResolution(t *testing.T) {
 			return Close
 		})
 		for range n {
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			trackNew(t, g)
 		}
 		time.Sleep(500 * time.Millisecond)
-		bystander = newConn()
+		bystander = newConn() // before the group can call for it
 		track(t, g, bystander, &bystander.Entry)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
@@ -66,8 +65,7 @@ func TestManyDueConnectionsTakeTurnsWithLaterOnes(t *testing.T) {
 			return Close
 		})
 		for range n {
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			trackNew(t, g)
 		}
 		for range 40 {
 			time.Sleep(resolution)
@@ -116,8 +114,7 @@ func TestJitterSpreadsPingsAndAges(t *testing.T) {
 				return Keep
 			})
 			for range n {
-				conn := newConn()
-				track(t, g, conn, &conn.Entry)
+				trackNew(t, g)
 			}
 			time.Sleep(140 * time.Second)
 			synctest.Wait()

@@ -2,7 +2,6 @@ package idle
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -65,31 +64,6 @@ func stallARequest(t *testing.T, secure bool) {
 		t.Errorf("%q, %v", body, err)
 	}
 	reply.Body.Close()
-}
-
-// Close of a *tls.Conn waits up to 5 s for room for its close_notify.
-func TestAStuckHTTPSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
-	const timeout = 400 * time.Millisecond
-	g := New(Config{WriteIdle: timeout, Resolution: 20 * time.Millisecond, Activity: Kernel, Workers: 1}, closingConns)
-	ended := make(chan struct{})
-	s := onLoopback(t, g, true, func(w http.ResponseWriter, _ *http.Request) {
-		for err := error(nil); ; _, err = w.Write(make([]byte, 1<<16)) {
-			if err != nil {
-				close(ended)
-				return
-			}
-		}
-	})
-	c, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
-	fatal.If(t, err)
-	defer c.Close()
-	start := time.Now()
-	io.WriteString(c, "GET / HTTP/1.1\r\nHost: test\r\n\r\n") // and do not read
-	<-ended
-	if took := time.Since(start); took < timeout-10*time.Millisecond || took > 4*time.Second {
-		t.Errorf("ended after %v", took)
-	}
-	await(t, "the worker is free", func() bool { return g.Len() == 0 })
 }
 
 func TestAServerUnderEvictionForgetsEveryConnection(t *testing.T) {

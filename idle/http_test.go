@@ -156,32 +156,6 @@ func TestAgeAndEvictionWaitForTheEndOfARequest(t *testing.T) {
 	}
 }
 
-func TestAHijackedConnectionIsNoLongerWatched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{AllIdle: httpTimeout}, closingConns)
-		taken := make(chan net.Conn, 1)
-		b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			c, _, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				t.Error(err)
-			}
-			taken <- c
-		})}))
-		io.WriteString(b, "GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-		c := <-taken
-		synctest.Wait()
-		if g.Len() != 0 {
-			t.Errorf("%d are tracked", g.Len())
-		}
-		time.Sleep(10 * httpTimeout)
-		go io.WriteString(c, "alive")
-		if got := make([]byte, 5); !readsFully(b, got) || string(got) != "alive" {
-			t.Errorf("%q", got)
-		}
-		c.Close()
-	})
-}
-
 func readsFully(r io.Reader, p []byte) bool {
 	_, err := io.ReadFull(r, p)
 	return err == nil
@@ -496,6 +470,10 @@ func TestTheLimitOfAnUnreadBodyEndsWithItsRequest(t *testing.T) {
 		}
 		fatal.If(t, errOf(io.WriteString(b, "POST /hijack HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\n")))
 		c := <-taken
+		synctest.Wait()
+		if g.Len() != 0 {
+			t.Errorf("%d are tracked after Hijack", g.Len())
+		}
 		time.Sleep(4 * unreadWait)
 		go io.WriteString(b, "alive")
 		if got := make([]byte, 5); !readsFully(c, got) || string(got) != "alive" {

@@ -126,35 +126,6 @@ func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
 	})
 }
 
-func TestAHalfClosedPeerIsUsedWhileItStillReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const timeout = 10 * time.Second
-		g := New(Config{AllIdle: timeout}, closingConns)
-		s := &halfClosed{scripted{network: "unix"}}
-		c := NewConn(s, g)
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Fatal(err)
-		}
-		for range 20 {
-			time.Sleep(timeout - 1)
-			fatal.If(t, errOf(c.Write([]byte("x"))))
-			_, _ = c.Read(make([]byte, 1)) // returns the end again, which is not a use
-		}
-		time.Sleep(timeout - 1)
-		if s.closedTimes() != 0 {
-			t.Error("closed before its timeout")
-		}
-		time.Sleep(timeout/32 + 1)
-		if s.closedTimes() != 1 {
-			t.Error("not closed after it")
-		}
-	})
-}
-
-type halfClosed struct{ scripted }
-
-func (*halfClosed) Read([]byte) (int, error) { return 0, io.EOF }
-
 func TestAPingThatIsBlockedOnAFullSocketDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const every = 10 * time.Second

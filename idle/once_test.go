@@ -19,8 +19,7 @@ func TestUntrackDuringTheCallReturnsFalseAndEndsTheWatch(t *testing.T) {
 				}
 				return v
 			})
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			c := trackNew(t, g)
 			time.Sleep(2 * time.Second)
 			if g.Len() != 0 || c.isClosed() != (v == Close) {
 				t.Errorf("%d are tracked; closed: %v", g.Len(), c.isClosed())
@@ -40,8 +39,7 @@ func TestAFunctionThatEndsItsGoroutineKeepsTheConnection(t *testing.T) {
 			}
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		<-c.closed
 		synctest.Wait()
 		if calls != 2 {
@@ -57,8 +55,7 @@ func TestACallMayUseTheGroup(t *testing.T) {
 			if r == Evicted {
 				return Close
 			}
-			other := newConn()
-			track(t, g, other, &other.Entry)
+			trackNew(t, g)
 			g.SetPressure(0.5)
 			g.SetPressure(0)
 			for range g.All() {
@@ -71,8 +68,7 @@ func TestACallMayUseTheGroup(t *testing.T) {
 			g.Close()
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		<-c.closed
 	})
 }

@@ -69,8 +69,7 @@ func TestAReadWhileTheFunctionRunsPreventsTheClose(t *testing.T) {
 				}
 				return Close
 			})
-			conn := newConn()
-			track(t, g, conn, &conn.Entry)
+			conn := trackNew(t, g)
 			time.Sleep(20 * time.Second)
 			if saved := g.Stats().Spared > 0; saved != c.saved {
 				t.Errorf("%v: saved %v", c.reason, saved)
@@ -97,8 +96,7 @@ func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
 				time.Sleep(3 * time.Second) // on a slow path
 				return Keep
 			})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if timeouts > 0 || pings < 4 {
@@ -122,8 +120,7 @@ func TestAPongDuringTheNextPingIsNotAMiss(t *testing.T) {
 				}
 				return Keep
 			})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		<-c.closed
 		synctest.Wait()
 		// The pong came in the step in which the second ping began, so it
@@ -149,8 +146,7 @@ func TestThePeerHasTheWholePongWaitAfterASlowPing(t *testing.T) {
 				}
 				return Close
 			})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		<-c.closed
 	})
 }
@@ -167,8 +163,7 @@ func TestAnOldVerdictDoesNotHoldAgainAfterTheWrap(t *testing.T) {
 			}
 			return Close
 		})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		time.Sleep(1500 * time.Millisecond) // kept once
 		for range 9 {                       // 2^31 steps + some = 14 days of activity
 			c.TouchRead()

@@ -291,3 +291,12 @@ func TestReceivedBytesEndTheHandshakeWithoutATouch(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkAges(b *testing.B) {
+	here, _ := pair(b)
+	p, raw := newProbe(), socketOf(b, here)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.ages(raw)
+	}
+}

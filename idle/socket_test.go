@@ -4,9 +4,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,18 +17,20 @@ import (
 // when the test ends.
 func pair(t testing.TB) (here, there *net.TCPConn) {
 	t.Helper()
-	return pairOf(t, false)
+	return pairOf(t, false, false, nil)
 }
 
-func pairOf(t testing.TB, multipath bool) (here, there *net.TCPConn) {
+// pairOf is pair with Multipath TCP at either end. control may be nil, or sets
+// options of the listening socket.
+func pairOf(t testing.TB, listens, dials bool, control func(_, _ string, c syscall.RawConn) error) (here, there *net.TCPConn) {
 	t.Helper()
-	var config net.ListenConfig
-	config.SetMultipathTCP(multipath)
+	config := net.ListenConfig{Control: control}
+	config.SetMultipathTCP(listens)
 	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	fatal.If(t, err)
 	defer l.Close()
 	var d net.Dialer
-	d.SetMultipathTCP(multipath)
+	d.SetMultipathTCP(dials)
 	dialed, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 	fatal.If(t, err)
 	t.Cleanup(func() { dialed.Close() })
@@ -94,11 +96,7 @@ func TestAConnectionUnknownToTheKernelIsRefusedWithAdvice(t *testing.T) {
 	piped, other := net.Pipe()
 	defer piped.Close()
 	defer other.Close()
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	fatal.If(t, err)
-	defer l.Close()
-	local, err := net.Dial("unix", l.Addr().String())
-	fatal.If(t, err)
+	local := unixConn(t)
 	defer local.Close()
 	for name, c := range map[string]any{
 		"pipe": piped, "TLS on a pipe": tls.Server(piped, &tls.Config{}), "unix": local, "circle": circle{piped}, "nothing": nil, "number": 7,
@@ -111,7 +109,7 @@ func TestAConnectionUnknownToTheKernelIsRefusedWithAdvice(t *testing.T) {
 
 func TestMultipathTCPIsRecognised(t *testing.T) {
 	onLinux(t)
-	c, _ := pairOf(t, true)
+	c, _ := pairOf(t, true, true, nil)
 	if several, err := c.MultipathTCP(); err != nil || !several {
 		t.Skip("this kernel does not speak Multipath TCP")
 	}
@@ -123,19 +121,7 @@ func TestMultipathTCPIsRecognised(t *testing.T) {
 // Go's listeners offer Multipath TCP, but most clients use plain TCP.
 func TestPlainTCPOnAMultipathListenerIsPlain(t *testing.T) {
 	onLinux(t)
-	var config net.ListenConfig
-	config.SetMultipathTCP(true)
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fatal.If(t, err)
-	defer l.Close()
-	var d net.Dialer
-	d.SetMultipathTCP(false)
-	dialed, err := d.Dial("tcp", l.Addr().String())
-	fatal.If(t, err)
-	defer dialed.Close()
-	c, err := l.Accept()
-	fatal.If(t, err)
-	defer c.Close()
+	c, _ := pairOf(t, true, false, nil)
 	if _, err := rawOf(c); err != nil {
 		t.Error(err)
 	}

@@ -29,9 +29,7 @@ func TestAfterAStallEachConnectionHasAFullTimeout(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg.Resolution = 100 * time.Millisecond
 			g := New(cfg, closing)
-			silent, live := newConn(), newConn()
-			track(t, g, silent, &silent.Entry)
-			track(t, g, live, &live.Entry)
+			silent, live := trackNew(t, g), trackNew(t, g)
 			time.Sleep(900 * time.Millisecond)
 			stall(g, 2*time.Second)
 			woken := time.Now()
@@ -74,8 +72,7 @@ func stallWithAPingOut(t *testing.T, wait Verdict) {
 				timeouts++
 				return Close
 			})
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		time.Sleep(11 * time.Second)
 		stall(g, time.Minute)
 		time.Sleep(1900 * time.Millisecond)
@@ -92,8 +89,7 @@ func stallWithAPingOut(t *testing.T, wait Verdict) {
 func TestAnAgeRunsOnDuringAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{MaxAge: 10 * time.Second}, closing)
-		c := newConn()
-		track(t, g, c, &c.Entry)
+		c := trackNew(t, g)
 		time.Sleep(time.Second)
 		stall(g, time.Minute)
 		synctest.Wait()
@@ -116,8 +112,7 @@ func TestNothingWakesUpWhileTheGroupIsEmpty(t *testing.T) {
 			t.Errorf("%d steps before the first connection", n)
 		}
 		for range 3 {
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			c := trackNew(t, g)
 			time.Sleep(500 * time.Millisecond)
 			if !g.Untrack(&c.Entry) {
 				t.Error("not untracked")
@@ -165,8 +160,7 @@ func TestAVerdictHoldsFromItsReturnAfterAStallInOn(t *testing.T) {
 				}
 				return Close
 			})
-			c := newConn()
-			track(t, g, c, &c.Entry)
+			c := trackNew(t, g)
 			time.Sleep(1500 * time.Millisecond)
 			stop(g, 2*time.Hour)
 			kept := time.Now()

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,28 +31,13 @@ const (
 // would come at a time.
 func wirePair(t testing.TB) (here, there *net.TCPConn) {
 	t.Helper()
-	var config net.ListenConfig
-	config.SetMultipathTCP(false)
-	config.Control = func(_, _ string, raw syscall.RawConn) error {
+	return pairOf(t, false, false, func(_, _ string, c syscall.RawConn) error {
 		var failed error
-		err := raw.Control(func(fd uintptr) {
+		err := c.Control(func(fd uintptr) {
 			failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 1400)
 		})
-		if err != nil {
-			return err
-		}
-		return failed
-	}
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fatal.If(t, err)
-	defer l.Close()
-	dialed, err := net.Dial("tcp", l.Addr().String())
-	fatal.If(t, err)
-	t.Cleanup(func() { dialed.Close() })
-	accepted, err := l.Accept()
-	fatal.If(t, err)
-	t.Cleanup(func() { accepted.Close() })
-	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
+		return errors.Join(err, failed)
+	})
 }
 
 // sendings are the ways to send slowTotal bytes to a slow peer. Each is one

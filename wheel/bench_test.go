@@ -13,20 +13,16 @@ import (
 //
 //	go test -run '^$' -bench . -cpu 1 ./wheel
 
-var standings = []int{1_000, 1_000_000, 10_000_000}
-
 // someDelay returns a delay of 1 to 60 minutes.
 func someDelay(r *rand.Rand) time.Duration {
 	return time.Minute + time.Duration(r.Int64N(int64(59*time.Minute)))
 }
 
-func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
-
 // standing returns a wheel with n timers. The caller must close it, or it stays
 // in memory during the next benchmarks.
 func standing(n int) (*Wheel[int], []ID) {
 	w := New(Config{}, func(int) {})
-	r := newRand()
+	r := rand.New(rand.NewPCG(1, 2))
 	ids := make([]ID, n)
 	for i := range ids {
 		ids[i] = w.Add(someDelay(r), i)
@@ -36,83 +32,65 @@ func standing(n int) (*Wheel[int], []ID) {
 }
 
 // delays are random numbers drawn before the measurement.
-func delays() *[1 << 12]time.Duration {
-	r := newRand()
-	var ds [1 << 12]time.Duration
+type delays [1 << 12]time.Duration
+
+func newDelays() *delays {
+	r := rand.New(rand.NewPCG(1, 2))
+	var ds delays
 	for i := range ds {
 		ds[i] = someDelay(r)
 	}
 	return &ds
 }
 
-func BenchmarkAddRemove(b *testing.B) {
-	ds := delays()
-	for _, n := range standings {
-		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
-			w, _ := standing(n)
+func (ds *delays) at(i int) time.Duration { return ds[i&(len(ds)-1)] }
+
+// amongTimers measures an operation beside few and many standing timers. i
+// counts the calls.
+func amongTimers(b *testing.B, op func(w *Wheel[int], ids []ID, i int)) {
+	for _, n := range []int{1_000, 1_000_000, 10_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w, ids := standing(n)
 			defer w.Close()
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
+				op(w, ids, i)
 				i++
 			}
 		})
 	}
+}
+
+func BenchmarkAddRemove(b *testing.B) {
+	ds := newDelays()
+	amongTimers(b, func(w *Wheel[int], _ []ID, i int) { w.Remove(w.Add(ds.at(i), 1)) })
 }
 
 func BenchmarkExtendRandom(b *testing.B) {
-	for _, n := range standings {
-		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
-			w, ids := standing(n)
-			defer w.Close()
-			r := newRand()
-			b.ReportAllocs()
-			d := time.Hour
-			for b.Loop() {
-				w.Extend(ids[r.IntN(n)], d)
-			}
-		})
-	}
+	r := rand.New(rand.NewPCG(1, 2))
+	amongTimers(b, func(w *Wheel[int], ids []ID, _ int) { w.Extend(ids[r.IntN(len(ids))], time.Hour) })
 }
 
 func BenchmarkRemoveRandomAndAdd(b *testing.B) {
-	ds := delays()
-	for _, n := range standings {
-		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
-			w, ids := standing(n)
-			defer w.Close()
-			r := newRand()
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				k := r.IntN(n)
-				w.Remove(ids[k])
-				ids[k] = w.Add(ds[i&(len(ds)-1)], 1)
-				i++
-			}
-		})
-	}
+	ds, r := newDelays(), rand.New(rand.NewPCG(1, 2))
+	amongTimers(b, func(w *Wheel[int], ids []ID, i int) {
+		k := r.IntN(len(ids))
+		w.Remove(ids[k])
+		ids[k] = w.Add(ds.at(i), 1)
+	})
 }
 
 // BenchmarkAddRemoveParallel is for -cpu 2 and more.
 func BenchmarkAddRemoveParallel(b *testing.B) {
-	ds := delays()
+	ds := newDelays()
 	w, _ := standing(1_000_000)
 	defer w.Close()
 	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
+			w.Remove(w.Add(ds.at(i), 1))
 		}
 	})
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

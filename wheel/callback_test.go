@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,53 +18,37 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		var w *Wheel[int]
 		var other ID
-		var chained atomic.Int32
+		r := newRecorder()
 		w = New(cfg, func(v int) {
-			switch v {
+			switch r.fire(v); v {
 			case 1:
 				w.Add(0, 10)
 				w.Add(time.Second, 11)
-			case 2:
 				if !w.Reset(other, 3*time.Second) || !w.Extend(other, 4*time.Second) {
 					t.Error("Reset in a callback failed")
 				}
-			case 3:
-				if _, ok := w.Remove(other); !ok {
-					t.Error("Remove in a callback failed")
-				}
-			case 4:
-				w.Len()
 				w.Next()
 				w.Stats()
 				for range w.All() {
 					w.Len()
 				}
-			case 5:
+				if _, ok := w.Remove(other); !ok {
+					t.Error("Remove in a callback failed")
+				}
+			case 2:
 				for range w.Drain() {
 				}
 				w.Close()
 				w.Close()
-			case 10, 11:
-				chained.Add(1)
-			default:
-				t.Errorf("%d fired", v)
 			}
 		})
 		other = w.Add(10*time.Second, 99)
-		for v := 1; v <= 5; v++ {
-			w.Add(time.Duration(v)*time.Second, v)
-			if v == 1 {
-				time.Sleep(500 * time.Millisecond)
-			}
-		}
+		w.Add(time.Second, 1)
+		w.Add(time.Minute, 2)
 		w.Add(time.Hour, 100)
 		time.Sleep(2 * time.Hour)
-		synctest.Wait()
-		if chained.Load() != 2 {
-			t.Errorf("%d of the timers added in a callback fired", chained.Load())
-		}
-		if w.Add(1, 1) != 0 {
-			t.Error("Close in a callback did not close")
+		if got := r.values(); !slices.Equal(got, []int{1, 10, 11, 2}) || w.Add(1, 1) != 0 {
+			t.Errorf("fired %v", got)
 		}
 		noError(t, w.Shutdown(t.Context()))
 		checkCounters(t, w)
@@ -122,130 +106,58 @@ func TestDueTimersStayPendingUntilTheyAreHandedOver(t *testing.T) {
 	})
 }
 
-func TestAPanicIsReportedAndTheOthersStillRun(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		var mu sync.Mutex
-		var told []any
-		cfg.OnPanic = func(v any, stack []byte) {
-			mu.Lock()
-			defer mu.Unlock()
-			told = append(told, v)
-			if len(stack) == 0 {
-				t.Error("no stack")
-			}
-		}
-		r := newRecorder()
-		w := New(cfg, func(v int) {
-			if v%2 == 0 {
-				panic(v)
-			}
-			r.fire(v)
-		})
-		for i := range 100 {
-			w.Add(time.Second, i)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if len(told) != 50 || len(r.values()) != 50 {
-			t.Errorf("%d panics reported, %d others ran", len(told), len(r.values()))
-		}
-		noError(t, w.Shutdown(context.Background()))
-		if s := checkCounters(t, w); s.Panics != 50 || s.Fired != 100 {
-			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
-		}
-	})
-}
-
-func TestGoexitInACallbackEndsOnlyThatCallback(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		for _, onPanic := range []func(any, []byte){nil, func(any, []byte) { t.Error("Goexit taken for a panic") }} {
-			cfg.OnPanic = onPanic
-			r := newRecorder()
-			w := New(cfg, func(v int) {
-				r.fire(v)
-				runtime.Goexit()
-			})
-			batches := NewBatch(cfg, func([]Expired[int]) { runtime.Goexit() })
-			for i := range 100 {
-				w.Add(time.Second, i)
-				batches.Add(time.Duration(i)*time.Second, i)
-			}
-			time.Sleep(200 * time.Second)
-			synctest.Wait()
-			if n := len(r.values()); n != 100 {
-				t.Errorf("%d fired", n)
-			}
-			if n := batches.Len(); n != 0 {
-				t.Errorf("%d left", n)
-			}
-			noError(t, errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())))
-			checkCounters(t, w)
-			checkCounters(t, batches)
-		}
-	})
-}
-
-func TestATimerThatRunDropsIsCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls, told := 0, 0
-		r := newRecorder()
-		w := New(Config{
-			Shards: 1,
-			Run: runnerOf(func(f func()) {
-				switch calls++; calls {
-				case 1:
-					panic("no")
-				case 2:
-					runtime.Goexit()
-				default:
-					f()
+// A panic or Goexit in a callback ends no other callback, wherever they run.
+func TestAPanicOrGoexitEndsOnlyItsCallback(t *testing.T) {
+	const n = 99
+	for name, run := range map[string]func() Runner{
+		"inline":             func() Runner { return Inline },
+		"go":                 func() Runner { return Go },
+		"a pool that blocks": func() Runner { return NewPool(2, 4, Block) },
+		"a pool that spills": func() Runner { return NewPool(2, 4, Spill) },
+	} {
+		for _, reported := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				var told, ran atomic.Int64
+				cfg := Config{Shards: 2, Run: run()}
+				if reported {
+					cfg.OnPanic = func(v any, stack []byte) {
+						if told.Add(1); v != "a callback's own" || len(stack) == 0 {
+							t.Errorf("panic %v, stack %q", v, stack)
+						}
+					}
 				}
-			}),
-			OnPanic: func(any, []byte) { told++ },
-		}, r.fire)
-		for i := range 5 {
-			w.Add(time.Second, i)
+				fire := func(v int) {
+					switch ran.Add(1); {
+					case v%3 == 0:
+						runtime.Goexit()
+					case v%3 == 1 && reported:
+						panic("a callback's own")
+					}
+				}
+				for apart, w := range map[time.Duration]*Wheel[int]{
+					0:           New(cfg, fire),
+					time.Second: NewBatch(cfg, func(batch []Expired[int]) { fire(batch[0].Value) }), // one in each
+				} {
+					ran.Store(0)
+					for v := range n {
+						w.Add(time.Duration(v)*apart, v)
+					}
+					time.Sleep(time.Hour)
+					noError(t, w.Shutdown(t.Context()))
+					if s := checkCounters(t, w); s.Fired != n || ran.Load() != n || s.Panics != uint64(told.Swap(0)) || reported && s.Panics != n/3 {
+						t.Errorf("%s: %d fired, %d ran, %d panics", name, s.Fired, ran.Load(), s.Panics)
+					}
+				}
+			})
 		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		noError(t, w.Shutdown(t.Context()))
-		s := checkCounters(t, w)
-		if s.Dropped != 2 || s.Fired != 3 || told != 1 || len(r.values()) != 3 {
-			t.Errorf("%d dropped, %d fired, %d panics reported, %d ran", s.Dropped, s.Fired, told, len(r.values()))
-		}
-	})
-}
-
-func TestShutdownWaitsForAcceptedCallbacks(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		var ended atomic.Int32
-		w := New(cfg, func(int) {
-			time.Sleep(time.Minute)
-			ended.Add(1)
-		})
-		w.Add(time.Second, 1)
-		w.Add(time.Hour, 2)
-		time.Sleep(2 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		if err := w.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown = %v", err)
-		}
-		if err := w.Shutdown(t.Context()); err != nil || ended.Load() != 1 {
-			t.Errorf("Shutdown = %v, %d callbacks have ended", err, ended.Load())
-		}
-		time.Sleep(2 * time.Hour)
-		if ended.Load() != 1 || w.Len() != 1 {
-			t.Error("a timer fired after Shutdown")
-		}
-	})
+	}
 }
 
 func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		const n = 10 * batchSize
-		var told, ran atomic.Int64
-		cfg.OnPanic = func(any, []byte) { told.Add(1) }
+		var ran atomic.Int64
+		cfg.OnPanic = func(any, []byte) {}
 		w := NewBatch(cfg, func(batch []Expired[int]) {
 			for _, e := range batch {
 				if e.Value == n/2 {
@@ -257,17 +169,84 @@ func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
 		for i := range n {
 			w.Add(time.Second, i)
 		}
-		w.Add(2*time.Second, n)
 		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		if told.Load() != 1 || ran.Load() < n-batchSize {
-			t.Errorf("%d panics reported, %d of %d ran", told.Load(), ran.Load(), n)
-		}
 		noError(t, w.Shutdown(t.Context()))
-		if s := checkCounters(t, w); s.Panics != 1 || s.Fired != n+1 {
-			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
+		if s := checkCounters(t, w); s.Panics != 1 || s.Fired != n || ran.Load() < n-batchSize {
+			t.Errorf("%d panics, %d fired, %d of %d ran", s.Panics, s.Fired, ran.Load(), n)
 		}
 	})
+}
+
+// Run may refuse f, panic or end its goroutine. Then the timer is dropped, and
+// f does nothing if it is called later, so no timer is both dropped and fired.
+func TestATimerThatRunDoesNotAcceptIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, batch := range []bool{false, true} {
+			var ran, told atomic.Int32
+			var late []func()
+			cfg := Config{
+				Shards:  1,
+				OnPanic: func(any, []byte) { told.Add(1) },
+				Run: RunnerFunc(func(f func()) bool {
+					switch late = append(late, f); len(late) {
+					case 1:
+						panic("no")
+					case 2:
+						runtime.Goexit()
+					case 3:
+						return false
+					}
+					f()
+					return true
+				}),
+			}
+			w := New(cfg, func(int) { ran.Add(1) })
+			if batch {
+				w = NewBatch(cfg, func([]Expired[int]) { ran.Add(1) })
+			}
+			for i := range 5 {
+				w.Add(time.Duration(i)*time.Second, i)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			for _, f := range late {
+				f() // also a second call of those that have run
+			}
+			noError(t, w.Shutdown(t.Context()))
+			if s := checkCounters(t, w); s.Dropped != 3 || s.Fired != 2 || told.Load() != 1 || ran.Load() != 2 {
+				t.Errorf("%d dropped, %d fired, %d panics reported, %d ran", s.Dropped, s.Fired, told.Load(), ran.Load())
+			}
+		}
+	})
+}
+
+// Shutdown waits for a callback that runs, and for one that waits in Run.
+func TestShutdownWaitsForAcceptedCallbacksUntilItsContextEnds(t *testing.T) {
+	slow := runnerOf(func(f func()) { time.Sleep(time.Minute); go f() })
+	for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 4}, {Shards: 2, Run: slow}} {
+		synctest.Test(t, func(t *testing.T) {
+			var ended atomic.Int32
+			w := New(cfg, func(int) {
+				time.Sleep(time.Minute)
+				ended.Add(1)
+			})
+			w.Add(time.Second, 1)
+			w.Add(time.Hour, 2)
+			time.Sleep(2 * time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := w.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || ended.Load() != 0 {
+				t.Errorf("Shutdown = %v, %d callbacks have ended", err, ended.Load())
+			}
+			if err := w.Shutdown(t.Context()); err != nil || ended.Load() != 1 {
+				t.Errorf("Shutdown = %v, %d callbacks have ended", err, ended.Load())
+			}
+			time.Sleep(2 * time.Hour)
+			if ended.Load() != 1 || w.Len() != 1 {
+				t.Error("a timer fired after Shutdown")
+			}
+		})
+	}
 }
 
 const crashChild = "WHEEL_CRASH_CHILD"

@@ -31,7 +31,6 @@ func (h *hierarchy) replace(e entry) {
 	}
 	placed := placedTick(s, n.place)
 	if tick := stateTick(s); tick > placed {
-		h.foundExtended++
 		h.insert(e.index(), n, tick)
 		return
 	}

@@ -3,7 +3,6 @@ package wheel
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,8 +10,8 @@ import (
 	"time"
 )
 
-// These tests check that ended contexts leave nothing behind, how contexts
-// behave if their Timers is full or closed, and how many of them end together.
+// These tests check how contexts behave if their Timers is full or closed, and
+// how many of them end together.
 
 func TestNoContextIsLeftUnwatched(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
@@ -63,66 +62,6 @@ func TestCloseCancelsContextsWhileRunBlocks(t *testing.T) {
 		close(admitted)
 		<-closed
 	})
-}
-
-func TestChildrenNeedNoGoroutine(t *testing.T) {
-	var tm Timers
-	defer tm.Close()
-	parent, cancelParent := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, 1))
-	defer cancelParent()
-	before := runtime.NumGoroutine()
-	ctx, cancel := tm.WithTimeout(parent, time.Hour)
-	defer cancel()
-	for range 100 {
-		_, cancel := context.WithCancel(context.WithValue(ctx, ctxKey{}, 2))
-		defer cancel()
-		_, cancel = tm.WithTimeout(context.WithValue(ctx, ctxKey{}, 2), time.Minute)
-		defer cancel()
-		context.AfterFunc(ctx, func() {})
-	}
-	if n := runtime.NumGoroutine() - before; n > 0 { // negative if goroutines of other tests have ended
-		t.Errorf("%d goroutines for 300 children", n)
-	}
-}
-
-func TestACancelledContextLeavesNothingBehind(t *testing.T) {
-	var tm Timers
-	defer tm.Close()
-	parent, cancelParent := context.WithCancel(context.Background())
-	defer cancelParent()
-	const n = 1000
-	for name, d := range map[string]time.Duration{"cancelled": time.Hour, "timed out": 1, "over before": -1} {
-		way := func() {
-			for range n {
-				ctx, cancel := tm.WithTimeout(parent, d)
-				if d > 0 && d < time.Hour {
-					defer func() { <-ctx.Done() }()
-					continue
-				}
-				cancel()
-			}
-		}
-		goroutines := runtime.NumGoroutine()
-		settle := func() { // waits until the children have left the parent
-			for range 10_000 {
-				if runtime.NumGoroutine() <= goroutines {
-					return
-				}
-				runtime.Gosched()
-			}
-		}
-		way() // tables get their size
-		settle()
-		before := heapInUse()
-		way()
-		settle()
-		if after := heapInUse(); after > before+n*300 { // a context that is kept takes 500
-			t.Errorf("%s: %d bytes are left behind by each", name, (after-before)/n)
-		}
-	}
-	if tm.Len() != 0 {
-		t.Errorf("%d timers pending", tm.Len())
-	}
 }
 
 func TestContextsUnderContention(t *testing.T) {

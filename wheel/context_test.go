@@ -45,14 +45,7 @@ func TestAContextIsDoneAtItsDeadline(t *testing.T) {
 			defer cancel()
 			byWall, cancel := tm.WithDeadline(t.Context(), start.Add(d).Round(0))
 			defer cancel()
-			all := []context.Context{byTimeout, byDeadline, byWall}
-			for _, ctx := range all {
-				if at, ok := ctx.Deadline(); !ok || !at.Equal(start.Add(d)) {
-					t.Errorf("Deadline = %v, %v", at, ok)
-				}
-				mustGoOn(t, "before the deadline", ctx)
-			}
-			for i, ctx := range all {
+			for i, ctx := range []context.Context{byTimeout, byDeadline, byWall} {
 				<-ctx.Done()
 				// Deadlines by the wall clock have other ticks.
 				if late := time.Since(start) - d; late < 0 || late >= 2*tickOf(cfg) {
@@ -60,12 +53,6 @@ func TestAContextIsDoneAtItsDeadline(t *testing.T) {
 				}
 				mustEnd(t, "after the deadline", ctx, context.DeadlineExceeded, context.DeadlineExceeded)
 			}
-		}
-		var timeout interface{ Timeout() bool }
-		ctx, cancel := tm.WithTimeout(t.Context(), 0)
-		defer cancel()
-		if !errors.As(ctx.Err(), &timeout) || !timeout.Timeout() {
-			t.Error("not a timeout")
 		}
 	})
 }

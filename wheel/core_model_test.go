@@ -3,7 +3,6 @@ package wheel
 import (
 	"container/heap"
 	"flag"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -224,23 +223,14 @@ func (c *coreTrial) step(r *rand.Rand, magnitudes int) {
 		}
 		to := now + distance(r, magnitudes/2+2)
 		if next, ok := c.core.Next(); ok && op >= 97 {
+			verify(c.t, &c.core.ticks)
 			to = next
 		}
 		c.advance(to, limit, inside)
 	}
 }
 
-func modelOperations() int {
-	switch {
-	case *modelOps > 0:
-		return *modelOps
-	case raceEnabled:
-		return 1_000_000
-	case testing.Short():
-		return 300_000
-	}
-	return 10_000_000
-}
+func modelOperations() int { return howMany(*modelOps, 10_000_000, 1_000_000, 300_000) }
 
 // A long run, `go test -v -run TestCoreAgreesWithASortedHeap -model.ops
 // 1000000000`, logs its progress.
@@ -303,46 +293,4 @@ func verify(t testing.TB, h *hierarchy) {
 			t.Fatalf("slot %d: %d stale of %d", slot, l.stale, l.n)
 		}
 	}
-}
-
-// bytesTrial reads operations from fuzz input.
-func runCoreOps(t testing.TB, data []byte) {
-	if len(data) < 2 {
-		return
-	}
-	start := uint64(1)<<(data[0]%47) - 1 + uint64(data[1]%3)
-	c := newCoreTrial(t, start)
-	data = data[2:]
-	for len(data) >= 3 {
-		op, a, b := data[0], uint64(data[1]), uint64(data[2])
-		data = data[3:]
-		d := a << (b % 48)
-		if bits.Len64(a)+int(b%48) > 48 {
-			d = a
-		}
-		switch op % 8 {
-		case 0, 1, 2:
-			c.add(c.model.now + d)
-		case 3:
-			c.remove(c.pick(a<<8 | b))
-		case 4:
-			c.reset(c.pick(a), c.model.now+b<<(a%40))
-		case 5:
-			c.advance(c.model.now+d, 1<<20, nil)
-		case 6:
-			c.advance(c.model.now+d, int(a%4), nil)
-		case 7:
-			if next, ok := c.core.Next(); ok {
-				c.advance(next, 1<<20, nil)
-			}
-		}
-		verify(t, &c.core.ticks)
-	}
-}
-
-func FuzzCore(f *testing.F) {
-	f.Add([]byte{0, 0, 0, 63, 0, 0, 64, 0, 5, 65, 0})
-	f.Add([]byte{36, 1, 0, 1, 36, 3, 0, 0, 0, 1, 30, 5, 255, 36})
-	f.Add([]byte{46, 2, 0, 200, 5, 4, 0, 3, 6, 255, 2, 7, 0, 0})
-	f.Fuzz(func(t *testing.T, data []byte) { runCoreOps(t, data) })
 }

@@ -47,18 +47,6 @@ func TestTheWholeSpanOfALevelFromItsLastSlot(t *testing.T) {
 	}
 }
 
-// After a stall, one pass visits the occupied slots, and not every tick of the
-// stall.
-func TestAStallCostsOccupiedSlotsNotTicks(t *testing.T) {
-	c := newCoreTrial(t, 0)
-	c.add(1 << 40)
-	c.add(1<<40 + 1)
-	c.advance(1<<47, 10, nil)
-	if n := c.core.ticks.cascades; n > 2*levels {
-		t.Errorf("%d cascades", n)
-	}
-}
-
 func TestAHugeSlotDoesNotDelayLaterSlots(t *testing.T) {
 	for _, when := range []uint64{100, 64 * 64} { // due directly, and after a cascade
 		nodes := newTable()

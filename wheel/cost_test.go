@@ -11,15 +11,7 @@ import (
 // A comment names the library and the fault.
 
 // memoryCount is enough operations to see the memory that one of them leaks.
-func memoryCount() int {
-	switch {
-	case raceEnabled:
-		return 20_000
-	case testing.Short():
-		return 100_000
-	}
-	return 1_000_000
-}
+func memoryCount() int { return howMany(0, 1_000_000, 20_000, 100_000) }
 
 // checkNothingStays checks that the heap after f is at most a chunk or two
 // larger than before.

@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -201,38 +200,29 @@ func TestStopInsideTheRunEndsTheSeries(t *testing.T) {
 }
 
 func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
-	for name, c := range map[string]struct {
-		opt  MissedRuns
-		want []float64
-	}{
-		"the run is over by then":  {SkipMissed, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
-		"caught up":                {CatchUp, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
-		"a delay between the runs": {FixedDelay, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, cfg Config) {
-				tm := NewTimers(cfg)
-				r := newRecorder()
-				var series *Timer
-				series = tm.Every(time.Hour, func() {
-					switch r.fire(0); len(r.values()) {
-					case 2:
-						if !series.Reset(time.Second / 2) { // then Stop and Reset while it runs
-							t.Error("Reset inside the run reports false")
-						}
-						series.Stop()
-						series.Reset(time.Second / 2)
-					case 3:
-						series.Reset(2 * time.Second)
+	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
+		inBubble(t, func(t *testing.T, cfg Config) {
+			tm := NewTimers(cfg)
+			r := newRecorder()
+			var series *Timer
+			series = tm.Every(time.Hour, func() {
+				switch r.fire(0); len(r.values()) {
+				case 2:
+					if !series.Reset(time.Second / 2) { // then Stop and Reset while it runs
+						t.Error("Reset inside the run reports false")
 					}
-				}, EveryOptions{Missed: c.opt})
-				series.Reset(time.Second)
-				time.Sleep(9 * time.Second)
-				series.Stop()
-				if got := seconds(r.firings()); !slices.Equal(got, c.want) {
-					t.Errorf("runs at %v, want %v", got, c.want)
+					series.Stop()
+					series.Reset(time.Second / 2)
+				case 3:
+					series.Reset(2 * time.Second)
 				}
-			})
+			}, EveryOptions{Missed: opt})
+			series.Reset(time.Second)
+			time.Sleep(9 * time.Second)
+			series.Stop()
+			if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}) {
+				t.Errorf("%v: runs at %v", opt, got)
+			}
 		})
 	}
 }
@@ -299,84 +289,6 @@ func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
 			noError(t, tm.Shutdown(t.Context()))
 			checkCounters(t, tm.use().Wheel)
 		})
-	}
-}
-
-func TestASeriesKeepsItsRoomWhileItRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		cfg.MaxPending = 1
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		series := tm.Every(time.Second, func() {
-			r.fire(0)
-			if tm.AfterFunc(0, func() { t.Error("called") }).Stop() {
-				t.Error("a second timer found room")
-			}
-		}, EveryOptions{})
-		time.Sleep(5500 * time.Millisecond)
-		if refused := tm.Every(time.Second, func() { t.Error("called") }, EveryOptions{}); refused.Stop() || refused.Reset(1) || refused.Stop() {
-			t.Error("a series without room is pending")
-		}
-		series.Stop()
-		if n := len(r.values()); n != 5 || tm.use().rooms.n.Load() != 0 {
-			t.Errorf("%d runs, %d rooms taken", n, tm.use().rooms.n.Load())
-		}
-	})
-}
-
-func TestASeriesEndsAtClose(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		r := newRecorder()
-		running := tm.Every(time.Second, func() { r.fire(0); time.Sleep(5 * time.Second) }, EveryOptions{Missed: CatchUp})
-		pending := tm.Every(time.Minute, func() { t.Error("ran after Close") }, EveryOptions{})
-		time.Sleep(2 * time.Second)
-		tm.Close()
-		noError(t, tm.Shutdown(t.Context()))
-		if running.Stop() || pending.Stop() || running.Reset(1) || pending.Reset(1) || tm.Every(1, func() {}, EveryOptions{}).Stop() {
-			t.Error("a series is pending after Shutdown")
-		}
-		time.Sleep(time.Hour)
-		if n := len(r.values()); n != 1 || tm.Len() != 0 {
-			t.Errorf("%d runs, %d pending", n, tm.Len())
-		}
-	})
-}
-
-func TestInvalidArgumentsPanicAtOnce(t *testing.T) {
-	var tm Timers
-	f := func() {}
-	for name, wrong := range map[string]func(){
-		"AfterFunc(nil)":      func() { tm.AfterFunc(1, nil) },
-		"Every(0)":            func() { tm.Every(0, f, EveryOptions{}) },
-		"NewTicker(0)":        func() { tm.NewTicker(0) },
-		"NewTicker(-1)":       func() { tm.NewTicker(-1) },
-		"Ticker.Reset(0)":     func() { k := tm.NewTicker(time.Hour); defer k.Stop(); k.Reset(0) },
-		"Every(nil)":          func() { tm.Every(1, nil, EveryOptions{}) },
-		"Every.Reset(0)":      func() { s := tm.Every(time.Hour, f, EveryOptions{}); defer s.Stop(); s.Reset(0) },
-		"Jitter: -0.1":        func() { tm.Every(1, f, EveryOptions{Jitter: -0.1}) },
-		"Jitter: 1.1":         func() { tm.Every(1, f, EveryOptions{Jitter: 1.1}) },
-		"Jitter: NaN":         func() { tm.Every(1, f, EveryOptions{Jitter: math.NaN()}) },
-		"Missed: -1":          func() { tm.Every(1, f, EveryOptions{Missed: -1}) },
-		"Missed: 3":           func() { tm.Every(1, f, EveryOptions{Missed: FixedDelay + 1}) },
-		"ScheduleFunc(nil)":   func() { tm.ScheduleFunc(nil, f) },
-		"ScheduleFunc(, nil)": func() { tm.ScheduleFunc(hourly, nil) },
-		"WithTimeout(nil)":    func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
-		"a zero Timer":        func() { new(Timer).Stop() },
-		"a zero Ticker":       func() { new(Ticker).Reset(1) },
-		"a bad Config":        func() { NewTimers(Config{MaxPending: -1}) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s does not panic", name)
-				}
-			}()
-			wrong()
-		}()
-	}
-	if n := tm.Len(); n != 0 {
-		t.Errorf("%d pending", n)
 	}
 }
 

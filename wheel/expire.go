@@ -131,7 +131,6 @@ func (h *hierarchy) expireEntry(e entry, now uint64) (index uint32, tick uint64,
 	for n != nil {
 		tick = stateTick(s)
 		if tick > now {
-			h.foundExtended++
 			h.insert(index, n, tick)
 			break
 		}

@@ -56,8 +56,7 @@ type hierarchy struct {
 
 	touch func(index uint32) // if not nil, touches the value of a node that is about to expire
 
-	cascades      uint64 // slots spread over lower levels
-	foundExtended uint64 // timers found extended when their entry came up
+	cascades uint64 // slots spread over lower levels
 }
 
 func newHierarchy(nodes *table, now uint64, wall, turn uint32) hierarchy {

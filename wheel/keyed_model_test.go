@@ -5,45 +5,26 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// keyedTrial applies the same operations to a Keyed and to a map, on fake time,
-// and compares them. Callbacks run inline, so all due timers have fired
-// whenever the test's goroutine has waited.
+// keyedTrial compares a Keyed with a map.
 type keyedTrial struct {
-	t     testing.TB
-	k     *Keyed[any, int]
-	tick  time.Duration
-	most  int // MaxPending; 0: no limit
-	start time.Time
-
-	// It guards everything below. Each operation holds it, and then waits until
-	// all due timers have fired. So nothing is under way between operations.
-	mu      sync.Mutex
+	*trial
+	k       *Keyed[any, int]
+	most    int // MaxPending; 0: no limit
 	pending map[any]deadline
 	nans    map[int]deadline // by value: timers of the key that is not equal to itself
-	ended   map[int]bool     // values that were replaced, have fired, or were removed or drained
-	values  int
 	closed  bool
 }
 
 func newKeyedTrial(t testing.TB, cfg Config) *keyedTrial {
-	c := &keyedTrial{
-		t: t, tick: tickOf(cfg), most: cfg.MaxPending, start: time.Now(),
-		pending: make(map[any]deadline), nans: make(map[int]deadline), ended: make(map[int]bool),
-	}
+	c := &keyedTrial{trial: newTrial(t, cfg), most: cfg.MaxPending, pending: make(map[any]deadline), nans: make(map[int]deadline)}
 	cfg.Run = Inline
 	c.k = NewKeyed(cfg, c.fire)
 	return c
-}
-
-func (c *keyedTrial) deadline(v int, d time.Duration) deadline {
-	from := time.Since(c.start) + max(0, d)
-	return deadline{v: v, from: from, until: from + c.tick}
 }
 
 func (c *keyedTrial) fire(key any, v int) {
@@ -64,12 +45,8 @@ func (c *keyedTrial) fire(key any, v int) {
 	}
 }
 
-// end notes that a value is no longer pending.
 func (c *keyedTrial) end(key any, v int) {
-	if c.ended[v] {
-		c.t.Errorf("value %d of %v has ended twice", v, key)
-	}
-	c.ended[v] = true
+	c.trial.end(v)
 	delete(c.pending, key)
 	delete(c.nans, v)
 }
@@ -110,7 +87,7 @@ func (c *keyedTrial) set(key any, d time.Duration) {
 	if found {
 		c.end(key, old.v)
 	}
-	c.added(key, c.deadline(c.values, d))
+	c.added(key, c.in(d, c.values))
 }
 
 func (c *keyedTrial) setIfAbsent(key any, d time.Duration) {
@@ -125,7 +102,7 @@ func (c *keyedTrial) setIfAbsent(key any, d time.Duration) {
 		c.t.Errorf("SetIfAbsent(%v) = %v, %v, want %v, %v", key, set, err, !found, want)
 	}
 	if set {
-		c.added(key, c.deadline(c.values, d))
+		c.added(key, c.in(d, c.values))
 	}
 }
 
@@ -134,7 +111,7 @@ func (c *keyedTrial) move(key any, d time.Duration) {
 	if got := c.k.Move(key, d); got != (found && !c.closed) {
 		c.t.Errorf("Move(%v) = %v, want %v", key, got, found)
 	} else if got {
-		c.pending[key] = c.deadline(old.v, d)
+		c.pending[key] = c.in(d, old.v)
 	}
 }
 
@@ -195,14 +172,6 @@ func (c *keyedTrial) check() {
 			c.t.Errorf("%v is %v overdue", key, late)
 		}
 	}
-}
-
-func (c *keyedTrial) do(operation func()) {
-	synctest.Wait()
-	c.mu.Lock()
-	operation()
-	c.mu.Unlock()
-	synctest.Wait()
 }
 
 // run reads operations of three bytes: the operation and two numbers.

@@ -12,25 +12,13 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// operations are the calls that a history records. A wheel with a fault can
-// wrap them.
-type operations interface {
-	Add(d time.Duration, timer int) ID
-	Reset(id ID, d time.Duration) bool
-	Extend(id ID, d time.Duration) bool
-	Remove(id ID) (int, bool)
-	Get(id ID) (int, time.Duration, bool)
-	All() iter.Seq2[ID, int]
-	Drain() iter.Seq2[ID, int]
-}
-
 // linearRun lets many goroutines use few timers at random, so that they meet,
 // and records all calls.
 type linearRun struct {
 	t     *testing.T
 	tick  time.Duration
 	start time.Time
-	wheel operations
+	wheel *Wheel[int]
 
 	timers atomic.Int64 // added so far
 	cells  [8]atomic.Pointer[linearHandle]
@@ -125,14 +113,10 @@ func (r *linearRun) look(kind linearKind, seq iter.Seq2[ID, int], most int) {
 	}
 }
 
-// record makes one history of about n operations by workers goroutines. lie may
-// wrap the wheel in a faulty one.
-func record(t *testing.T, cfg Config, workers, n int, seed uint64, lie func(operations) operations) []porcupine.Operation {
+// record makes one history of about n operations by workers goroutines.
+func record(t *testing.T, cfg Config, workers, n int, seed uint64) []porcupine.Operation {
 	r := &linearRun{t: t, tick: tickOf(cfg), start: time.Now()}
-	w := NewBatch(cfg, r.fired)
-	if r.wheel = w; lie != nil {
-		r.wheel = lie(w)
-	}
+	r.wheel = NewBatch(cfg, r.fired)
 	var wg sync.WaitGroup
 	for worker := range workers {
 		wg.Go(func() {
@@ -143,8 +127,8 @@ func record(t *testing.T, cfg Config, workers, n int, seed uint64, lie func(oper
 		})
 	}
 	wg.Wait()
-	noError(t, w.Shutdown(t.Context()))
+	noError(t, r.wheel.Shutdown(t.Context()))
 	r.look(linearDrain, r.wheel.Drain(), n)
-	checkCounters(t, w)
+	checkCounters(t, r.wheel)
 	return slices.Clone(r.history)
 }

@@ -1,10 +1,10 @@
 package wheel
 
 import (
-	"iter"
-	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
@@ -17,7 +17,7 @@ func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
 	}
 	counts := make(map[linearKind][2]int)
 	for seed := range uint64(max(1, linearOperations()/each)) {
-		history := record(t, configs[seed%uint64(len(configs))], 16, each, seed, nil)
+		history := record(t, configs[seed%uint64(len(configs))], 16, each, seed)
 		if wrong := checkLinear(history); wrong != nil {
 			t.Fatalf("history %d: no order explains%s", seed, describeLinear(wrong))
 		}
@@ -39,95 +39,42 @@ func TestConcurrentHistoriesAreLinearizable(t *testing.T) {
 	}
 }
 
-// A checker that finds no faults may be wrong. Each of these wheels breaks one
-// promise now and then.
+// A checker that finds no faults may be wrong. In each of these histories of
+// one timer, the last reply breaks a promise.
 func TestTheCheckOfHistoriesFindsEachWrongResult(t *testing.T) {
-	is := func(w operations, id ID) bool { _, _, ok := w.Get(id); return ok }
-	for name, l := range map[string]liar{
-		"Remove removes nothing":       {remove: func(w operations, id ID) (int, bool) { v, _, ok := w.Get(id); return v, ok }},
-		"Remove denies":                {remove: func(w operations, id ID) (int, bool) { v, _ := w.Remove(id); return v, false }},
-		"Reset leaves the deadline":    {reset: func(w operations, id ID, _ time.Duration) bool { return is(w, id) }},
-		"Reset denies":                 {reset: func(w operations, id ID, d time.Duration) bool { w.Reset(id, d); return false }},
-		"Reset revives":                {reset: func(w operations, id ID, d time.Duration) bool { w.Reset(id, d); return true }},
-		"Extend leaves the deadline":   {extend: func(w operations, id ID, _ time.Duration) bool { return is(w, id) }},
-		"Extend makes a timer earlier": {extend: func(w operations, id ID, d time.Duration) bool { return w.Reset(id, d) }},
-		"a timer fires twice":          {add: func(w operations, d time.Duration, timer int) ID { w.Add(d, timer); return w.Add(d, timer) }},
-		"a timer fires early":          {add: func(w operations, d time.Duration, timer int) ID { return w.Add(d-2*minTick, timer) }},
-		"a timer fires late":           {add: func(w operations, d time.Duration, timer int) ID { return w.Add(d+50*minTick, timer) }},
-		"a timer is lost":              {add: func(w operations, d time.Duration, timer int) ID { id := w.Add(d, timer); w.Remove(id); return id }},
-		"Get tells of another time": {get: func(w operations, id ID) (int, time.Duration, bool) {
-			v, left, ok := w.Get(id)
-			return v, left + 50*minTick, ok
-		}},
-		"Drain removes nothing": {drain: operations.All},
+	const ms = time.Millisecond
+	// call is an operation that takes a millisecond.
+	call := func(kind linearKind, at, d time.Duration, out linearReply) porcupine.Operation {
+		c := linearCall{kind: kind, d: d, call: at, ret: at + ms, tick: ms}
+		return porcupine.Operation{Input: c, Output: out, Call: int64(at), Return: int64(at + ms)}
+	}
+	yes, no := linearReply{ok: true}, linearReply{}
+	due := func(at time.Duration) linearReply { return linearReply{ok: true, due: at} }
+	add := call(linearAdd, 0, 20*ms, yes)
+	remove, extend := call(linearRemove, 5*ms, 0, yes), call(linearExtend, 5*ms, 20*ms, yes)
+	sooner, later := call(linearReset, 5*ms, 10*ms, yes), call(linearReset, 5*ms, 30*ms, yes)
+	fire := call(linearFire, 21*ms, 0, due(21*ms))
+	for name, history := range map[string][]porcupine.Operation{
+		"Remove removes nothing":       {add, remove, fire},
+		"Remove denies":                {add, call(linearRemove, 5*ms, 0, no)},
+		"Reset leaves the deadline":    {add, later, fire},
+		"Reset to an earlier time too": {add, sooner, fire},
+		"Reset denies":                 {add, call(linearReset, 5*ms, 30*ms, no)},
+		"Reset revives":                {add, remove, call(linearReset, 7*ms, 30*ms, yes)},
+		"Extend leaves the deadline":   {add, extend, fire},
+		"Extend makes a timer earlier": {add, call(linearExtend, 5*ms, 5*ms, yes), call(linearFire, 12*ms, 0, due(11*ms))},
+		"a timer fires twice":          {add, fire, call(linearFire, 23*ms, 0, due(21*ms))},
+		"a timer fires early":          {add, call(linearFire, 18*ms, 0, due(20*ms))},
+		"a timer has a late deadline":  {add, call(linearFire, 80*ms, 0, due(60*ms))},
+		"a timer is lost":              {add, call(linearGet, 5*ms, 0, no)},
+		"Get tells of another time":    {add, call(linearGet, 5*ms, 0, linearReply{ok: true, left: 60 * ms})},
+		"Drain removes nothing":        {add, call(linearDrain, 5*ms, 0, yes), fire},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(500) {
-				history := record(t, Config{Shards: 1, Tick: minTick, Run: Inline}, 4, 2000, seed, func(w operations) operations {
-					l := l
-					l.operations = w
-					return l
-				})
-				if checkLinear(history) != nil {
-					return
-				}
-			}
-			t.Error("not found")
-		})
+		if checkLinear(history[:len(history)-1]) != nil {
+			t.Errorf("%s: a fault is found in the operations before the last", name)
+		}
+		if checkLinear(history) == nil {
+			t.Errorf("%s: not found", name)
+		}
 	}
-}
-
-// liar is a wheel that seldom does something else in place of one operation.
-type liar struct {
-	operations
-	add    func(w operations, d time.Duration, timer int) ID
-	reset  func(w operations, id ID, d time.Duration) bool
-	extend func(w operations, id ID, d time.Duration) bool
-	remove func(w operations, id ID) (int, bool)
-	get    func(w operations, id ID) (int, time.Duration, bool)
-	drain  func(w operations) iter.Seq2[ID, int]
-}
-
-func seldom() bool { return rand.IntN(20) == 0 }
-
-func (l liar) Add(d time.Duration, timer int) ID {
-	if l.add != nil && seldom() {
-		return l.add(l.operations, d, timer)
-	}
-	return l.operations.Add(d, timer)
-}
-
-func (l liar) Reset(id ID, d time.Duration) bool {
-	if l.reset != nil && seldom() {
-		return l.reset(l.operations, id, d)
-	}
-	return l.operations.Reset(id, d)
-}
-
-func (l liar) Extend(id ID, d time.Duration) bool {
-	if l.extend != nil && seldom() {
-		return l.extend(l.operations, id, d)
-	}
-	return l.operations.Extend(id, d)
-}
-
-func (l liar) Remove(id ID) (int, bool) {
-	if l.remove != nil && seldom() {
-		return l.remove(l.operations, id)
-	}
-	return l.operations.Remove(id)
-}
-
-func (l liar) Get(id ID) (int, time.Duration, bool) {
-	if l.get != nil && seldom() {
-		return l.get(l.operations, id)
-	}
-	return l.operations.Get(id)
-}
-
-func (l liar) Drain() iter.Seq2[ID, int] {
-	if l.drain != nil {
-		return l.drain(l.operations)
-	}
-	return l.operations.Drain()
 }

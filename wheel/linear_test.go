@@ -3,7 +3,6 @@ package wheel
 import (
 	"flag"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -11,15 +10,7 @@ import (
 
 var linearOps = flag.Int("linear.ops", 0, "operations of the linearizability test; 0: 3*10^6, or 40,000 in the short form")
 
-func linearOperations() int {
-	switch {
-	case *linearOps > 0:
-		return *linearOps
-	case testing.Short():
-		return 40_000
-	}
-	return 3_000_000
-}
+func linearOperations() int { return howMany(*linearOps, 3_000_000, 0, 40_000) }
 
 // A history holds the calls that goroutines made, the replies of the wheel, and
 // the firings, which are operations without a caller. The wheel is correct if

@@ -1,15 +1,38 @@
 package wheel
 
 import (
+	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 )
 
-func TestNoOperationAllocates(t *testing.T) {
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// checkAllocs checks how often each operation allocates.
+func checkAllocs(t *testing.T, want float64, operations map[string]func()) {
+	t.Helper()
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
+	for name, do := range operations {
+		for range 20_000 { // until the lists have their length
+			do()
+		}
+		if n := testing.AllocsPerRun(1000, do); n != want {
+			t.Errorf("%s: %v allocations, want %v", name, n, want)
+		}
+	}
+}
+
+func TestNoOperationAllocates(t *testing.T) {
 	w := New(Config{MaxPending: 1 << 20}, func(int) {})
 	defer w.Close()
 	at := time.Now().Add(time.Hour)
@@ -17,43 +40,57 @@ func TestNoOperationAllocates(t *testing.T) {
 	for i := range 10_000 {
 		ids = append(ids, w.Add(time.Hour+time.Duration(i)*time.Second, i))
 	}
-	standing := ids[0]
 	i := 0
-	for name, f := range map[string]func(){
+	checkAllocs(t, 0, map[string]func(){
 		"Add, Remove":      func() { w.Remove(w.Add(time.Minute, 1)) },
 		"AddSlack, Remove": func() { w.Remove(w.AddSlack(time.Minute, time.Second, 1)) },
 		"AddAt, Remove":    func() { w.Remove(w.AddAt(at, 1)) },
 		"TryAdd, Remove":   func() { id, _ := w.TryAdd(time.Minute, 1); w.Remove(id) },
-		"Extend":           func() { w.Extend(standing, 2*time.Hour) },
+		"Extend":           func() { w.Extend(ids[0], 2*time.Hour) },
 		"Reset": func() {
 			i++
-			w.Reset(standing, time.Hour-time.Duration(i%1000)*time.Second)
+			w.Reset(ids[0], time.Hour-time.Duration(i%1000)*time.Second)
 		},
 		"Remove, Add of others": func() {
 			i++
 			k := i * 7919 % len(ids)
 			w.Remove(ids[k])
 			ids[k] = w.Add(time.Hour, k)
-			standing = ids[0]
 		},
-		"Get": func() { w.Get(standing) },
-	} {
-		for range 20_000 { // until the lists have their length
-			f()
+		"Get": func() { w.Get(ids[0]) },
+	})
+}
+
+// freed receives a name for each object that the collector has freed.
+type freed chan string
+
+func watched[T any](f freed, name string, object *T) *T {
+	runtime.AddCleanup(object, func(name string) { f <- name }, name)
+	return object
+}
+
+func (f freed) value(name string) *[16]byte { return watched(f, name, new([16]byte)) }
+
+// mustHave runs collections until all these objects are freed, or gives up
+// after some.
+func (f freed) mustHave(t *testing.T, names ...string) {
+	t.Helper()
+	for range 20 {
+		runtime.GC()
+		time.Sleep(time.Millisecond) // cleanups run on a goroutine of the runtime
+		for len(f) > 0 {
+			name := <-f
+			names = slices.DeleteFunc(names, func(s string) bool { return s == name })
 		}
-		if n := testing.AllocsPerRun(1000, f); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+		if len(names) == 0 {
+			return
 		}
 	}
+	t.Errorf("kept: %q", names)
 }
 
 func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
-	gone := make(chan string, 9)
-	value := func(how string) *[16]byte {
-		v := new([16]byte)
-		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
-		return v
-	}
+	gone := make(freed, 20)
 	cfg := Config{Shards: 1, Run: Inline, OnPanic: func(any, []byte) {}}
 	panics := New(cfg, func(v *[16]byte) { panic("after it was read") })
 	batches := NewBatch(cfg, func([]Expired[*[16]byte]) { panic("before it was read") })
@@ -61,89 +98,104 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 	drops := New(cfg, func(*[16]byte) {})
 	cfg.Run = Inline
 	fires := New(cfg, func(*[16]byte) {})
-	wheels := []*Wheel[*[16]byte]{panics, batches, drops, fires, NewBatch(cfg, func([]Expired[*[16]byte]) {})}
-	for _, w := range wheels {
+	wheels := map[string]*Wheel[*[16]byte]{
+		"panics": panics, "panics in a batch": batches, "dropped": drops,
+		"fired": fires, "fired in a batch": NewBatch(cfg, func([]Expired[*[16]byte]) {}),
+	}
+	for how, w := range wheels {
 		w.Add(time.Hour, nil) // the wheel stays in use
-		w.Add(0, value("fired, dropped or ended without returning"))
+		w.Add(0, gone.value(how))
 		for w.Len() > 1 || held(w) > 0 {
 			runtime.Gosched()
 		}
 	}
-	fires.Remove(fires.Add(time.Hour, value("removed")))
-	panics.Add(time.Hour, value("drained"))
-	panics.AddAt(time.Now().Add(time.Hour), value("drained from the wall clock"))
+	fires.Remove(fires.Add(time.Hour, gone.value("removed")))
+	panics.Add(time.Hour, gone.value("drained"))
+	panics.AddAt(time.Now().Add(time.Hour), gone.value("drained from the wall clock"))
 	for range panics.Drain() {
 	}
-	panics.Add(time.Hour, value("drained after Close"))
+	panics.Add(time.Hour, gone.value("drained after Close"))
 	panics.Close()
 	for range panics.Drain() {
 	}
-	for n := range 9 {
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Fatalf("only %d of 9 values were let go", n)
-		}
-	}
+	k := NewKeyed(cfg, func(int, *[16]byte) {})
+	_, _ = k.Set(1, time.Hour, gone.value("replaced"))
+	_, _ = k.Set(1, time.Hour, nil)
+	gone.mustHave(t, "removed", "drained", "drained from the wall clock", "drained after Close", "replaced",
+		"panics", "panics in a batch", "dropped", "fired", "fired in a batch")
 	for _, w := range wheels {
 		w.Close()
 	}
+	k.Close()
 }
 
-// collecting runs a few collections, then lets the reader continue.
-func collecting() <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		for range 20 {
-			runtime.GC()
-			time.Sleep(time.Millisecond)
+func TestAnEndedTimerOrContextIsCollected(t *testing.T) {
+	var tm Timers
+	defer tm.Close()
+	parent, cancelParent := context.WithCancel(context.Background()) // must not hold its ended children
+	defer cancelParent()
+	gone := make(freed, 7)
+	use := func(v *[16]byte) func() { return func() { v[0]++ } }
+	func() {
+		tm.AfterFunc(time.Hour, use(gone.value("stopped"))).Stop()
+		tm.Every(time.Hour, use(gone.value("a series")), EveryOptions{}).Stop()
+		_, cancel := tm.WithTimeout(context.WithValue(parent, ctxKey{}, gone.value("a context's value")), time.Hour)
+		cancel()
+		for name, d := range map[string]time.Duration{"cancelled": time.Hour, "timed out": 1, "over before": -1} {
+			ctx, cancel := tm.WithTimeout(parent, d)
+			watched(gone, name, ctx.(*deadlineCtx))
+			if d != 1 {
+				cancel()
+			}
+			<-ctx.Done()
 		}
-		close(done)
+		fired := make(chan bool)
+		v := gone.value("fired")
+		tm.AfterFunc(0, func() { v[0]++; close(fired) })
+		<-fired
 	}()
-	return done
+	gone.mustHave(t, "stopped", "a series", "fired", "a context's value", "cancelled", "timed out", "over before")
 }
 
 func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
-	for name, fill := range map[string]func(w *Wheel[*[16]byte]){
-		"never used": func(*Wheel[*[16]byte]) {},
-		"all removed": func(w *Wheel[*[16]byte]) {
+	gone := make(freed, 5)
+	var names []string
+	for name, fill := range map[string]func(w *Wheel[int]){
+		"never used": func(*Wheel[int]) {},
+		"all removed": func(w *Wheel[int]) {
 			for range 1000 { // both shards arm their timers for a distant time
-				w.Remove(w.Add(time.Hour, nil))
+				w.Remove(w.Add(time.Hour, 0))
 			}
-			w.Remove(w.AddAt(time.Now().Add(time.Hour), nil))
+			w.Remove(w.AddAt(time.Now().Add(time.Hour), 0))
 		},
-		"all drained": func(w *Wheel[*[16]byte]) {
+		"all drained": func(w *Wheel[int]) {
 			for range 100 {
-				w.Add(time.Hour, nil)
+				w.Add(time.Hour, 0)
 			}
 			for range w.Drain() {
 			}
 		},
-		"all fired": func(w *Wheel[*[16]byte]) {
+		"all fired": func(w *Wheel[int]) {
 			for range 100 {
-				w.Add(0, nil)
+				w.Add(0, 0)
 			}
 			for w.Stats().Fired < 100 {
 				runtime.Gosched()
 			}
 		},
-		"closed": func(w *Wheel[*[16]byte]) {
-			w.Add(time.Hour, nil)
+		"closed": func(w *Wheel[int]) {
+			w.Add(time.Hour, 0)
 			w.Close()
 		},
 	} {
-		gone := make(chan struct{})
+		names = append(names, name)
 		func() {
-			w := New(Config{Shards: 2}, func(*[16]byte) {})
-			runtime.AddCleanup(w.shards[0], func(int) { close(gone) }, 0)
+			w := New(Config{Shards: 2}, func(int) {})
+			watched(gone, name, w.shards[0])
 			fill(w)
 		}()
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Errorf("%s: not collected", name)
-		}
 	}
+	gone.mustHave(t, names...)
 }
 
 func TestAForgottenWheelWithTimersStillFires(t *testing.T) {

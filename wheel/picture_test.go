@@ -65,31 +65,26 @@ func drawSlot(n int, now bool) string {
 	return "."
 }
 
-// A scene sets timers, and is drawn before and after each of its advances.
-type scene struct {
-	set      func(w *Wheel[int])
-	advances []time.Duration
-	then     func(w *Wheel[int]) // if not nil, called between the first advance and the others
-}
-
-func scenes() map[string]scene {
-	const ms = time.Millisecond
-	var kept []ID
-	return map[string]scene{
-		"cascade": {
-			set: func(w *Wheel[int]) {
-				for i, d := range []time.Duration{3 * ms, 70 * ms, 71 * ms, 5000 * ms} {
-					w.Add(d, i)
-				}
-			},
-			advances: []time.Duration{64 * ms, 7 * ms},
-		},
-		"extend": {
-			set:      func(w *Wheel[int]) { kept = []ID{w.Add(20*ms, 0)} },
-			advances: []time.Duration{10 * ms, 9 * ms, ms, 20 * ms},
-			then:     func(w *Wheel[int]) { w.Extend(kept[0], 30*ms) },
-		},
-	}
+// scenes set timers and call show, which draws the wheel after some time.
+var scenes = map[string]func(w *Wheel[int], show func(after time.Duration)){
+	"cascade": func(w *Wheel[int], show func(time.Duration)) {
+		for _, d := range []time.Duration{3, 70, 71, 5000} {
+			w.Add(d*time.Millisecond, 0)
+		}
+		show(0)
+		show(64 * time.Millisecond)
+		show(7 * time.Millisecond)
+	},
+	"extend": func(w *Wheel[int], show func(time.Duration)) {
+		id := w.Add(20*time.Millisecond, 0)
+		show(0)
+		show(10 * time.Millisecond)
+		w.Extend(id, 30*time.Millisecond)
+		show(0)
+		show(9 * time.Millisecond)
+		show(time.Millisecond)
+		show(20 * time.Millisecond)
+	},
 }
 
 // shown is a block of a page, below the line with the name of its scene.
@@ -100,7 +95,7 @@ func TestTheDesignShowsWhatTheCodeDraws(t *testing.T) {
 	fatal.If(t, err)
 	drawn := shown.ReplaceAllFunc(page, func(block []byte) []byte {
 		name := string(shown.FindSubmatch(block)[1])
-		return fmt.Appendf(nil, "<!-- picture: %s -->\n```\n%s```\n", name, play(t, scenes()[name]))
+		return fmt.Appendf(nil, "<!-- picture: %s -->\n```\n%s```\n", name, play(t, scenes[name]))
 	})
 	if len(shown.FindAll(page, -1)) != 2 {
 		t.Error("DESIGN.md does not have both pictures")
@@ -115,36 +110,24 @@ func TestTheDesignShowsWhatTheCodeDraws(t *testing.T) {
 }
 
 // play returns the pictures of a scene.
-func play(t *testing.T, s scene) (pictures string) {
+func play(t *testing.T, scene func(w *Wheel[int], show func(time.Duration))) (pictures string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(Config{Shards: 1, Run: Inline}, func(int) {})
 		w.Remove(w.Add(time.Millisecond, 0))
+		var all []string
 		begun := time.Now()
-		s.set(w)
-		pictures = draw(w, time.Since(begun))
-		for i, d := range s.advances {
-			time.Sleep(d)
+		scene(w, func(after time.Duration) {
+			time.Sleep(after)
 			synctest.Wait()
-			pictures += "\n" + draw(w, time.Since(begun))
-			if i == 0 && s.then != nil {
-				s.then(w)
-				pictures += "\n" + draw(w, time.Since(begun))
-			}
-		}
+			all = append(all, draw(w, time.Since(begun)))
+		})
 		w.Close()
+		pictures = strings.Join(all, "\n")
 	})
 	return pictures
 }
 
 func TestOccupancyCountsTheTimersOfAllShardsAndBothClocks(t *testing.T) {
-	sum := func(rows [][]int) (n int) {
-		for _, row := range rows {
-			for _, timers := range row {
-				n += timers
-			}
-		}
-		return n
-	}
 	synctest.Test(t, func(t *testing.T) {
 		w := New(Config{Shards: 4}, func(int) {})
 		for i := range 1000 {
@@ -152,7 +135,13 @@ func TestOccupancyCountsTheTimersOfAllShardsAndBothClocks(t *testing.T) {
 			w.Add(d, i)
 			w.AddAt(time.Now().Add(d), i)
 		}
-		if n := sum(w.Occupancy()); n != 2000 {
+		n := 0
+		for _, row := range w.Occupancy() {
+			for _, timers := range row {
+				n += timers
+			}
+		}
+		if n != 2000 {
 			t.Errorf("%d timers", n)
 		}
 		w.Close()

@@ -14,17 +14,7 @@ import (
 
 var raceOps = flag.Int("race.ops", 0, "operations of the contention test; 0: 10^6; 2*10^5 under the race detector, else 10^5 in the short form")
 
-func raceOperations() int {
-	switch {
-	case *raceOps > 0:
-		return *raceOps
-	case raceEnabled:
-		return 200_000
-	case testing.Short():
-		return 100_000
-	}
-	return 1_000_000
-}
+func raceOperations() int { return howMany(*raceOps, 1_000_000, 200_000, 100_000) }
 
 // fates records the fate of each timer of a contention test. A timer's value is
 // its index.
@@ -165,107 +155,38 @@ func (f *fates) moved(v int, at int64) {
 }
 
 func TestMaxPendingIsExactUnderContention(t *testing.T) {
-	const most = 100
-	w := New(Config{Shards: 4, MaxPending: most, Run: Inline}, func(int) {})
-	var pending, peak atomic.Int64
+	const most, workers = 96, 32
+	w := New(Config{Shards: 64, MaxPending: most, Run: Inline}, func(int) {})
+	defer w.Close()
+	var held, refused atomic.Int64
 	var wg sync.WaitGroup
-	for range 32 {
+	for range workers {
 		wg.Go(func() {
-			for range raceOperations() / 320 {
-				id, err := w.TryAdd(time.Hour, 0)
-				if err != nil {
-					continue
+			var ids [most / workers * 2]ID // of all workers, twice as many as there is room for
+			for i := range raceOperations() / 100 {
+				k := i % len(ids)
+				if ids[k] != 0 {
+					held.Add(-1)
+					w.Remove(ids[k])
 				}
-				n := pending.Add(1)
-				for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
-				}
-				pending.Add(-1)
-				w.Remove(id)
-			}
-		})
-	}
-	wg.Wait()
-	if peak.Load() > most {
-		t.Errorf("%d pending at a time, limit %d", peak.Load(), most)
-	}
-	var added atomic.Int64
-	for range 32 {
-		wg.Go(func() {
-			for range most {
-				if w.Add(time.Hour, 0) != 0 {
-					added.Add(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if added.Load() != most || w.Len() != most {
-		t.Errorf("%d were added and %d are pending, want %d", added.Load(), w.Len(), most)
-	}
-	w.Close()
-}
-
-func TestLenIsNeverMoreThanMaxPending(t *testing.T) {
-	const each, goroutines = 4, 8
-	w := New(Config{Shards: 64, MaxPending: each * goroutines}, func(int) {})
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			var ids [each]ID
-			for i := range raceOperations() / 40 {
-				w.Remove(ids[i%each])
-				ids[i%each] = w.Add(time.Hour, 0)
-				if n := w.Len(); n > each*goroutines {
-					t.Errorf("Len = %d", n)
+				if ids[k] = w.Add(time.Hour, 0); ids[k] == 0 {
+					refused.Add(1)
+				} else if n := held.Add(1); n > most || w.Len() > most {
+					t.Errorf("%d are held, Len = %d", n, w.Len())
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	w.Close()
-}
-
-// A lost wake-up leaves a timer pending forever. The race is between an add of
-// a new earliest timer, the end of a pass, and the removal of the last timer.
-func TestNoWakeUpIsLost(t *testing.T) {
-	const workers = 8
-	deadline := time.Now().Add(2 * time.Second)
-	if testing.Short() {
-		deadline = time.Now().Add(500 * time.Millisecond)
+	for range most { // what is left of the room can be used
+		if w.Add(time.Hour, 0) != 0 {
+			held.Add(1)
+		}
 	}
-	fired := make([]chan struct{}, workers)
-	for i := range fired {
-		fired[i] = make(chan struct{}, 1)
+	if held.Load() != most || w.Len() != most || refused.Load() == 0 {
+		t.Errorf("%d are held and %d pending, want %d; %d were refused", held.Load(), w.Len(), most, refused.Load())
 	}
-	w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v] <- struct{}{} })
-	var wg sync.WaitGroup
-	for v := range workers {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(v), 1))
-			for time.Now().Before(deadline) {
-				if r.IntN(2) == 0 {
-					if _, ok := w.Remove(w.Add(time.Duration(r.IntN(300))*time.Microsecond, v)); ok {
-						continue
-					}
-				} else {
-					w.Add(time.Duration(r.IntN(300))*time.Microsecond, v)
-				}
-				select {
-				case <-fired[v]:
-				case <-time.After(time.Minute):
-					t.Errorf("a timer of %d never fired", v)
-					return
-				}
-				if r.IntN(8) == 0 {
-					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	w.Close()
-	checkCounters(t, w)
 }
 
 // An Extend that must take the lock must not undo a longer Extend that came

@@ -130,8 +130,11 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		fail := func() { t.Error("called after Close") }
-		f, c := tm.AfterFunc(time.Hour, fail), tm.NewTimer(time.Hour)
+		f, c, ticker := tm.AfterFunc(time.Hour, fail), tm.NewTimer(time.Hour), tm.NewTicker(3*time.Second)
 		sent := tm.NewTimer(time.Second)
+		r := newRecorder()
+		running := tm.Every(1500*time.Millisecond, func() { r.fire(0); time.Sleep(5 * time.Second) }, EveryOptions{Missed: CatchUp})
+		pending := tm.Every(time.Minute, fail, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		var wg sync.WaitGroup
 		for range 4 {
@@ -144,19 +147,23 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 		if len(sent.C) != 1 || !sent.Reset(time.Second) || len(sent.C) != 0 {
 			t.Error("a time sent before Close must stay until it is received, or until Reset")
 		}
-		late := []*Timer{tm.AfterFunc(0, fail), tm.NewTimer(0), f, c, sent}
-		for i, timer := range late {
-			if timer.Stop() || timer.Reset(0) || timer.Stop() || timer.Kill() {
+		noError(t, tm.Shutdown(t.Context())) // the running one ends
+		ticker.Reset(time.Second)
+		late, lateTicker := tm.NewTimer(0), tm.NewTicker(time.Second)
+		for i, timer := range []*Timer{f, c, sent, running, pending, late, tm.AfterFunc(0, fail), tm.Every(1, fail, EveryOptions{})} {
+			if timer.Stop() || timer.Reset(1) || timer.Stop() || timer.Kill() {
 				t.Errorf("timer %d is pending after Close", i)
 			}
 			noError(t, timer.StopWait(t.Context()))
 		}
 		after := tm.After(0)
 		time.Sleep(24 * time.Hour)
-		if len(c.C)+len(after)+len(late[1].C) != 0 {
+		if len(c.C)+len(after)+len(late.C)+len(ticker.C)+len(lateTicker.C) != 0 {
 			t.Error("a time was sent after Close")
 		}
-		noError(t, tm.Shutdown(t.Context()))
+		if n := len(r.values()); n != 1 {
+			t.Errorf("%d runs of a series that was closed in its first", n)
+		}
 		checkCounters(t, tm.use().Wheel)
 	})
 }
@@ -164,7 +171,12 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 // A time that is being sent when Close is called is sent before Close returns.
 func TestCloseWaitsForATimeBeingSent(t *testing.T) {
 	tm := NewTimers(Config{Shards: 1})
-	timer := expiredTimer(tm)
+	timer := tm.NewTimer(time.Hour)
+	timer.mu.Lock() // so that the driver waits to send
+	tm.use().Reset(timer.id, 0)
+	for tm.Stats().Fired == 0 {
+		runtime.Gosched()
+	}
 	var closed atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() { tm.Close(); closed.Store(true) })
@@ -238,6 +250,40 @@ func TestAFullTimersMakesStoppedTimers(t *testing.T) {
 	})
 }
 
+// Other timers compete for the room of a periodic timer whenever it fires.
+func TestAPeriodicTimerKeepsItsRoomUntilItEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 2
+		tm := NewTimers(cfg)
+		fail := func() { t.Error("called, but there was no room") }
+		r := newRecorder()
+		ticker := tm.NewTicker(time.Second)
+		series := tm.Every(time.Second, func() {
+			if r.fire(0); tm.AfterFunc(0, fail).Stop() {
+				t.Error("a timer found room")
+			}
+		}, EveryOptions{})
+		for range 10 {
+			<-ticker.C
+			tm.AfterFunc(0, fail)
+		}
+		ticker.Reset(time.Minute)
+		refused, none := tm.NewTicker(time.Second), tm.Every(time.Second, fail, EveryOptions{})
+		if <-ticker.C; len(refused.C) != 0 || none.Stop() || none.Reset(1) || none.Stop() {
+			t.Error("a periodic timer without room is pending")
+		}
+		time.Sleep(time.Second / 2) // the series does not run now
+		ticker.Stop()
+		refused.Reset(time.Second)
+		<-refused.C
+		refused.Stop()
+		series.Stop()
+		if n := len(r.values()); n < 70 || tm.use().rooms.n.Load() != 0 {
+			t.Errorf("%d runs, %d rooms taken", n, tm.use().rooms.n.Load())
+		}
+	})
+}
+
 func TestMaxPendingIsExactForTimers(t *testing.T) {
 	const limit = 10
 	tm := NewTimers(Config{MaxPending: limit, Shards: 4})
@@ -269,10 +315,10 @@ func TestMaxPendingIsExactForTimers(t *testing.T) {
 	}
 }
 
-func TestPendingTimersNeedNoGoroutine(t *testing.T) {
+func TestPendingTimersAndContextsNeedNoGoroutine(t *testing.T) {
 	var tm Timers
 	defer tm.Close()
-	parent, cancelParent := context.WithCancel(context.Background())
+	parent, cancelParent := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, 1))
 	defer cancelParent()
 	before := runtime.NumGoroutine()
 	for range 100 {
@@ -280,18 +326,20 @@ func TestPendingTimersNeedNoGoroutine(t *testing.T) {
 		tm.NewTimer(time.Hour)
 		tm.NewTicker(time.Hour)
 		tm.Every(time.Hour, func() {}, EveryOptions{})
-		_, cancel := tm.WithTimeout(parent, time.Hour)
+		ctx, cancel := tm.WithTimeout(parent, time.Hour)
 		defer cancel()
+		_, cancel = context.WithCancel(context.WithValue(ctx, ctxKey{}, 2))
+		defer cancel()
+		_, cancel = tm.WithTimeout(context.WithValue(ctx, ctxKey{}, 2), time.Minute)
+		defer cancel()
+		context.AfterFunc(ctx, func() {})
 	}
 	if n := runtime.NumGoroutine() - before; n > 0 { // negative if goroutines of other tests have ended
-		t.Errorf("%d goroutines for 500 timers", n)
+		t.Errorf("%d goroutines for 800 timers and contexts", n)
 	}
 }
 
 func TestTimersAllocateOnce(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	var tm Timers
 	defer tm.Close()
 	f := func() {}
@@ -299,52 +347,15 @@ func TestTimersAllocateOnce(t *testing.T) {
 	channel := tm.NewTimer(time.Hour)
 	ticker := tm.NewTicker(time.Hour)
 	series := tm.Every(time.Hour, f, EveryOptions{})
-	for name, c := range map[string]struct {
-		want float64
-		op   func()
-	}{
-		"AfterFunc":         {1, func() { tm.AfterFunc(time.Hour, f).Stop() }},
-		"Every":             {1, func() { tm.Every(time.Hour, f, EveryOptions{}).Stop() }},
-		"Stop, Reset":       {0, func() { standing.Stop(); standing.Reset(time.Minute) }},
-		"Reset":             {0, func() { standing.Reset(time.Hour); standing.Reset(time.Minute) }},
-		"Reset of NewTimer": {0, func() { channel.Stop(); channel.Reset(time.Hour); channel.Reset(time.Minute) }},
-		"Reset of a Ticker": {0, func() { ticker.Reset(time.Minute) }},
-		"Reset of a series": {0, func() { series.Reset(time.Minute) }},
-	} {
-		for range 5000 {
-			c.op()
-		}
-		if n := testing.AllocsPerRun(1000, c.op); n != c.want {
-			t.Errorf("%s: %v allocations, want %v", name, n, c.want)
-		}
-	}
-}
-
-func TestTheFunctionOfAStoppedTimerIsCollected(t *testing.T) {
-	var tm Timers
-	defer tm.Close()
-	gone := make(chan string, 4)
-	value := func(how string) *[16]byte {
-		v := new([16]byte)
-		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
-		return v
-	}
-	use := func(v *[16]byte) func() { return func() { v[0]++ } }
-	func() {
-		tm.AfterFunc(time.Hour, use(value("stopped"))).Stop()
-		tm.Every(time.Hour, use(value("a series")), EveryOptions{}).Stop()
-		_, cancel := tm.WithTimeout(context.WithValue(context.Background(), ctxKey{}, value("a context")), time.Hour)
-		cancel()
-		fired := make(chan bool)
-		v := value("fired")
-		tm.AfterFunc(0, func() { v[0]++; close(fired) })
-		<-fired
-	}()
-	for range 4 {
-		select {
-		case <-gone:
-		case <-collecting():
-			t.Fatal("the data of a timer is kept")
-		}
-	}
+	checkAllocs(t, 1, map[string]func(){
+		"AfterFunc": func() { tm.AfterFunc(time.Hour, f).Stop() },
+		"Every":     func() { tm.Every(time.Hour, f, EveryOptions{}).Stop() },
+	})
+	checkAllocs(t, 0, map[string]func(){
+		"Stop, Reset":       func() { standing.Stop(); standing.Reset(time.Minute) },
+		"Reset":             func() { standing.Reset(time.Hour); standing.Reset(time.Minute) },
+		"Reset of NewTimer": func() { channel.Stop(); channel.Reset(time.Hour); channel.Reset(time.Minute) },
+		"Reset of a Ticker": func() { ticker.Reset(time.Minute) },
+		"Reset of a series": func() { series.Reset(time.Minute) },
+	})
 }

@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -22,28 +21,6 @@ func stepped(cfg Config, r *recorder) (*Wheel[int], *steppedClock) {
 	c := new(steppedClock)
 	w.settings.wallNow = c.now
 	return w, c
-}
-
-func TestAStepAheadFiresWithinThirtySeconds(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		r := newRecorder()
-		w, clock := stepped(cfg, r)
-		w.AddAt(clock.now().Add(time.Hour), 1)
-		w.AddAt(clock.now().Add(3*time.Hour), 2)
-		w.Add(2*time.Hour, 3)
-		time.Sleep(10 * time.Minute)
-		clock.step(time.Hour)
-		time.Sleep(wallCheck)
-		synctest.Wait()
-		if got := r.values(); !slices.Equal(got, []int{1}) {
-			t.Fatalf("after the step fired %v, want 1", got)
-		}
-		time.Sleep(3 * time.Hour)
-		got := r.firings()
-		if len(got) != 3 || got[1] != (firing{2, 2 * time.Hour}) && got[1] != (firing{3, 2 * time.Hour}) || got[2].at != 2*time.Hour {
-			t.Errorf("fired %v", got)
-		}
-	})
 }
 
 func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
@@ -88,23 +65,6 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 		s := checkCounters(t, w)
 		if s.Pending != 0 || int(s.Fired)+removed != 2002 {
 			t.Errorf("%d fired, %d removed, %d pending", s.Fired, removed, s.Pending)
-		}
-	})
-}
-
-func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		w, clock := stepped(Config{}, r)
-		clock.step(-time.Hour)
-		w.AddAt(time.Now().Add(time.Second), 1) // with a monotonic reading
-		time.Sleep(time.Hour)
-		if len(r.values()) != 0 {
-			t.Error("fired by the monotonic clock")
-		}
-		time.Sleep(2 * time.Second)
-		if len(r.values()) != 1 {
-			t.Error("not fired")
 		}
 	})
 }

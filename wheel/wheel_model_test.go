@@ -9,24 +9,39 @@ import (
 	"time"
 )
 
-// wheelTrial applies the same operations to a Wheel and to a map of deadlines,
-// on fake time. It runs in a bubble, so all due timers have fired whenever the
-// test's goroutine has waited.
-type wheelTrial struct {
-	t       testing.TB
-	w       *Wheel[int]
-	tick    time.Duration
-	start   time.Time
-	clock   *steppedClock
-	stepped time.Duration // when the clock was last stepped, since start
+// trial applies operations to a Wheel or a Keyed and to a simple model, on fake
+// time. It runs in a bubble, and callbacks run inline, so all due timers have
+// fired whenever the test's goroutine has waited.
+type trial struct {
+	t     testing.TB
+	tick  time.Duration
+	start time.Time
 
-	// It guards everything below. Each operation holds it, and then waits until
-	// all due timers have fired. So nothing is under way between operations.
-	mu      sync.Mutex
-	ids     []ID
-	pending map[ID]deadline
-	ended   map[int]bool // values that have fired or were removed
-	values  int
+	// It guards everything below, and the model. Each operation holds it, and
+	// then waits until all due timers have fired. So nothing is under way
+	// between operations.
+	mu     sync.Mutex
+	ended  map[int]bool // values that no longer are pending
+	values int
+}
+
+func newTrial(t testing.TB, cfg Config) *trial {
+	return &trial{t: t, tick: tickOf(cfg), start: time.Now(), ended: make(map[int]bool)}
+}
+
+func (c *trial) do(operation func()) {
+	synctest.Wait()
+	c.mu.Lock()
+	operation()
+	c.mu.Unlock()
+	synctest.Wait()
+}
+
+func (c *trial) end(v int) {
+	if c.ended[v] {
+		c.t.Errorf("value %d has ended twice", v)
+	}
+	c.ended[v] = true
 }
 
 // deadline is the range in which a timer must fire: at or after from, and at or
@@ -37,11 +52,24 @@ type deadline struct {
 	wall        bool
 }
 
+// in returns the deadline of a timer that is set now for a delay.
+func (c *trial) in(d time.Duration, v int) deadline {
+	from := time.Since(c.start) + max(0, d)
+	return deadline{v: v, from: from, until: from + c.tick}
+}
+
+// wheelTrial compares a Wheel with a map of deadlines.
+type wheelTrial struct {
+	*trial
+	w       *Wheel[int]
+	clock   *steppedClock
+	stepped time.Duration // when the clock was last stepped, since start
+	ids     []ID
+	pending map[ID]deadline
+}
+
 func newWheelTrial(t testing.TB, cfg Config) *wheelTrial {
-	c := &wheelTrial{
-		t: t, tick: tickOf(cfg), start: time.Now(), clock: new(steppedClock),
-		pending: make(map[ID]deadline), ended: make(map[int]bool),
-	}
+	c := &wheelTrial{trial: newTrial(t, cfg), clock: new(steppedClock), pending: make(map[ID]deadline)}
 	cfg.Run = Inline
 	c.w = New(cfg, c.fire)
 	c.w.settings.wallNow = c.clock.now
@@ -72,10 +100,7 @@ func (c *wheelTrial) fire(v int) {
 }
 
 func (c *wheelTrial) end(id ID, v int) {
-	if c.ended[v] {
-		c.t.Errorf("timer %d ended twice", v)
-	}
-	c.ended[v] = true
+	c.trial.end(v)
 	delete(c.pending, id)
 }
 
@@ -89,9 +114,9 @@ func (c *wheelTrial) added(id ID, d deadline) {
 
 func (c *wheelTrial) add(d, slack time.Duration) {
 	c.values++
-	from := c.now(false) + max(0, d)
-	id := c.w.AddSlack(d, slack, c.values)
-	c.added(id, deadline{v: c.values, from: from, until: from + c.tick + slack})
+	due := c.in(d, c.values)
+	due.until += slack
+	c.added(c.w.AddSlack(d, slack, c.values), due)
 }
 
 func (c *wheelTrial) addAt(d time.Duration) {
@@ -111,8 +136,7 @@ func (c *wheelTrial) pick(r int) ID {
 func (c *wheelTrial) reset(id ID, d time.Duration) {
 	old, ok := c.pending[id]
 	if ok {
-		from := c.now(false) + max(0, d)
-		c.pending[id] = deadline{v: old.v, from: from, until: from + c.tick}
+		c.pending[id] = c.in(d, old.v)
 	}
 	if got := c.w.Reset(id, d); got != ok {
 		c.t.Errorf("Reset(%x) = %v, want %v", id, got, ok)
@@ -158,14 +182,6 @@ func (c *wheelTrial) sleep(d time.Duration) {
 	c.do(c.check)
 }
 
-func (c *wheelTrial) do(operation func()) {
-	synctest.Wait()
-	c.mu.Lock()
-	operation()
-	c.mu.Unlock()
-	synctest.Wait()
-}
-
 func (c *wheelTrial) check() {
 	if got := c.w.Len(); got != len(c.pending) {
 		c.t.Errorf("Len = %d, want %d", got, len(c.pending))
@@ -199,10 +215,7 @@ func (c *wheelTrial) finish() {
 	if len(c.pending) > 0 {
 		c.t.Errorf("%d never fired", len(c.pending))
 	}
-	s := c.w.Stats()
-	if s.Added != s.Fired+s.Removed || s.Pending != 0 {
-		c.t.Errorf("counters: %d added, %d fired, %d removed, %d pending", s.Added, s.Fired, s.Removed, s.Pending)
-	}
+	checkCounters(c.t, c.w)
 	for _, sh := range c.w.shards {
 		verifyEmpty(c.t, &sh.ticks)
 		if sh.wall != nil {
