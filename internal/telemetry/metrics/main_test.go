@@ -85,7 +85,7 @@ func full(t *testing.T) *Metrics {
 		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },
 		Breakers:    func() int { return 1 },
 		Standing: func() store.Standing {
-			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1}}
+			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Lost: 1}}
 		},
 		Spans: func() Spans { return Spans{Exported: 4} },
 	})
