@@ -13,9 +13,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// reasonGone is the reason of a Refusal by a 410.
-const reasonGone = "gone"
-
 // maxReplyRead is how much of a reply's body is read so that the connection can be
 // kept; a longer body closes it.
 const maxReplyRead = 64 << 10
@@ -31,7 +28,7 @@ func judge(r *http.Response, now time.Time) task.Outcome {
 	case strings.EqualFold(strings.TrimSpace(r.Header.Get("Foliot-No-Retry")), "true"):
 		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonNoRetry, Error: answered(code) + " and Foliot-No-Retry: true"}
 	case code == http.StatusGone:
-		return task.Outcome{Verdict: task.Refusal, Reason: reasonGone, Error: answered(code)}
+		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonGone, Error: answered(code)}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
 		if wait, ok := retryAfter(r.Header, now); ok {
 			return task.Outcome{Verdict: task.Deferral, RetryAfter: wait, Error: fmt.Sprintf("%s and asked to wait %s", answered(code), wait)}

@@ -29,7 +29,7 @@ func TestAReplyIsJudgedByStatusAndHeader(t *testing.T) {
 		{200, "Foliot-No-Retry: true", task.Success, "", never},
 		{300, "", task.Failure, "", never},
 		{400, "", task.Failure, "", never},
-		{410, "", task.Refusal, reasonGone, never},
+		{410, "", task.Refusal, task.ReasonGone, never},
 		{429, "", task.Failure, "", never},
 		{429, "Retry-After: 7", task.Deferral, "", 7 * time.Second},
 		{429, "Retry-After: soon", task.Failure, "", never},
