@@ -139,17 +139,13 @@ var layers = []layer{
 	},
 	{
 		path: "internal/dispatch/planner", may: []string{"internal/task", "internal/store", "internal/settings"},
-		tests: []string{"internal/dispatch/permittest"},
+		tests: []string{"internal/tasktest/permittest"},
 		why:   "the planner is a pure function of the time, the hints and the reads. Its imports are pure as well, so it cannot reach a clock, a timer or a store",
 		size:  "its three cores (choose, window, limits) have no pointer to each other, but share lanes, queues and destinations: a cut would export all their fields",
 	},
 	{
-		path: "internal/dispatch/permittest", may: []string{"internal/task", "internal/store"},
-		why: "the model of shared limits knows only the contract: a model that used the planner could not judge it",
-	},
-	{
 		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/store", "internal/settings", "internal/dispatch/planner", "internal/sparselog"},
-		tests: []string{"internal/store/redisstore", "internal/trustedclock", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
+		tests: []string{"internal/store/redisstore", "internal/trustedclock", "internal/tasktest/permittest"}, // limits that several dispatchers share; a clock as the server has it
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
@@ -280,6 +276,10 @@ var layers = []layer{
 	{
 		path: "internal/tasktest", may: []string{"internal/task"},
 		why: "tests of all packages make their tasks with it, so it knows only tasks",
+	},
+	{
+		path: "internal/tasktest/permittest", may: []string{"internal/task", "internal/store"},
+		why: "the model of shared limits knows only the contract: a model that used the planner could not judge it",
 	},
 	{
 		path: "internal/redistest", may: []string{leaving},
@@ -581,4 +581,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", "internal/tasktest", leaving, failing}
+var unlinked = []string{"internal/servertest", "internal/tasktest/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", "internal/tasktest", leaving, failing}

@@ -10,7 +10,7 @@ import (
 // functions below, a command checks files before it changes anything.
 func CheckNamespace(name string, body []byte) error {
 	n := settings.NamespaceSettings{Name: name}
-	err := document(body, func(r *reader) error { return r.decodeNamespace(&n, new(settings.Owner)) })
+	err := document(body, func(r *reader) error { return r.decodeNamespace(&n, new(*string)) })
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func CheckNamespace(name string, body []byte) error {
 // CheckQueue is CheckNamespace for a queue. It also returns the settings.
 func CheckQueue(name string, body []byte) (*settings.QueueSettings, error) {
 	q := &settings.QueueSettings{Name: name}
-	err := document(body, func(r *reader) error { return r.decodeQueue(q, new(settings.Owner)) })
+	err := document(body, func(r *reader) error { return r.decodeQueue(q, new(*string)) })
 	if err != nil {
 		return q, err
 	}

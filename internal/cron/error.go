@@ -5,26 +5,18 @@ import (
 	"strings"
 )
 
-// SyntaxError reports an invalid expression, in words for its author.
-type SyntaxError struct {
-	Field  string // "minute", "day-of-week" …; "expression" for the whole
-	Text   string // the invalid text, shortened
-	Detail string // the fault, and the allowed values
-}
-
-func (e *SyntaxError) Error() string {
-	if e.Text == "" {
-		return fmt.Sprintf("%s: %s", e.Field, e.Detail)
-	}
-	return fmt.Sprintf("%s %q: %s", e.Field, e.Text, e.Detail)
-}
-
 const longestQuote = 40 // the maximum number of bytes that an error quotes
 
+// refuse returns an error about an invalid expression, in words for its author: the
+// field ("minute", or "expression" for the whole), the invalid text, and the fault
+// with the allowed values.
 func refuse(field, text, format string, args ...any) error {
+	detail := fmt.Sprintf(format, args...)
+	if text == "" {
+		return fmt.Errorf("%s: %s", field, detail)
+	}
 	if len(text) > longestQuote {
 		text = text[:longestQuote] + "…"
 	}
-	text = strings.ToValidUTF8(text, "�")
-	return &SyntaxError{field, text, fmt.Sprintf(format, args...)}
+	return fmt.Errorf("%s %q: %s", field, strings.ToValidUTF8(text, "�"), detail)
 }

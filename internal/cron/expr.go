@@ -8,9 +8,9 @@ import (
 
 // Bounds of an expression that Parse accepts.
 const (
-	MaxLength = 256                        // bytes of an expression
-	MinEvery  = time.Second                // of @every
-	MaxEvery  = 100 * 365 * 24 * time.Hour // of @every
+	maxLength = 256                        // bytes of an expression
+	minEvery  = time.Second                // of @every
+	maxEvery  = 100 * 365 * 24 * time.Hour // of @every
 )
 
 // Expr is a parsed expression, which does not change, so any number of
@@ -34,10 +34,10 @@ var shorthands = map[string]string{
 }
 
 // Parse parses an expression, in microseconds; the package comment describes
-// the syntax. The error is a *SyntaxError.
+// the syntax.
 func Parse(text string) (*Expr, error) {
-	if len(text) > MaxLength {
-		return nil, refuse("expression", text, "it is longer than %d bytes", MaxLength)
+	if len(text) > maxLength {
+		return nil, refuse("expression", text, "it is longer than %d bytes", maxLength)
 	}
 	words := strings.Fields(text)
 	text = strings.Join(words, " ")
@@ -72,8 +72,8 @@ func parseEvery(text string, words []string) (*Expr, error) {
 	switch {
 	case err != nil:
 		return nil, refuse("@every", words[0], "invalid duration: write a number with a unit, such as 90s, 15m or 1h30m")
-	case every < MinEvery || every > MaxEvery:
-		return nil, refuse("@every", words[0], "must be between 1s and %dh (100 years)", int(MaxEvery.Hours()))
+	case every < minEvery || every > maxEvery:
+		return nil, refuse("@every", words[0], "must be between 1s and %dh (100 years)", int(maxEvery.Hours()))
 	case every%time.Millisecond != 0:
 		return nil, refuse("@every", words[0], "must be in whole milliseconds")
 	}

@@ -1,6 +1,6 @@
 package cron
 
-import "fmt"
+import "slices"
 
 // Gap is the policy for times of a fixed expression that a day does not have,
 // because its clocks were put forward over them.
@@ -15,21 +15,12 @@ const (
 var gapNames = [...]string{GapNext: "next", GapSkip: "skip"}
 
 // String returns the policy's word.
-func (g Gap) String() string {
-	if int(g) >= len(gapNames) {
-		return fmt.Sprintf("Gap(%d)", uint8(g))
-	}
-	return gapNames[g]
-}
+func (g Gap) String() string { return gapNames[min(int(g), len(gapNames)-1)] }
 
 // ParseGap is the inverse of String.
 func ParseGap(word string) (Gap, bool) {
-	for g, name := range gapNames {
-		if name == word {
-			return Gap(g), true
-		}
-	}
-	return 0, false
+	i := slices.Index(gapNames[:], word)
+	return Gap(max(i, 0)), i >= 0
 }
 
 // Overlap is the policy for times of a fixed expression that a day has twice,
@@ -45,21 +36,12 @@ const (
 var overlapNames = [...]string{OverlapFirst: "first", OverlapBoth: "both"}
 
 // String returns the policy's word.
-func (o Overlap) String() string {
-	if int(o) >= len(overlapNames) {
-		return fmt.Sprintf("Overlap(%d)", uint8(o))
-	}
-	return overlapNames[o]
-}
+func (o Overlap) String() string { return overlapNames[min(int(o), len(overlapNames)-1)] }
 
 // ParseOverlap is the inverse of String.
 func ParseOverlap(word string) (Overlap, bool) {
-	for o, name := range overlapNames {
-		if name == word {
-			return Overlap(o), true
-		}
-	}
-	return 0, false
+	i := slices.Index(overlapNames[:], word)
+	return Overlap(max(i, 0)), i >= 0
 }
 
 // first returns the first civil time of a period: the time on its clocks when

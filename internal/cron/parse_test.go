@@ -1,7 +1,7 @@
 package cron
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -93,13 +93,8 @@ func TestParseErrorsNameTheFieldAndTheAllowedValues(t *testing.T) {
 		{"٣ * * * *", "minute", "٣", "0-59"},
 	} {
 		_, err := Parse(row.text)
-		var refused *SyntaxError
-		if !errors.As(err, &refused) {
-			t.Errorf("%q: %v", row.text, err)
-			continue
-		}
-		if refused.Field != row.field || refused.Text != row.quote || !strings.Contains(refused.Detail, row.says) {
-			t.Errorf("%q: %+v, want %q in %s", row.text, *refused, row.says, row.field)
+		if start := fmt.Sprintf("%s %q: ", row.field, row.quote); err == nil || row.quote != "" && !strings.HasPrefix(err.Error(), start) || !strings.Contains(err.Error(), row.says) {
+			t.Errorf("%q: %v, want %q in %s", row.text, err, row.says, row.field)
 		}
 	}
 }
@@ -122,10 +117,6 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		e, err := Parse(text)
 		if err != nil {
-			var refused *SyntaxError
-			if !errors.As(err, &refused) || refused.Detail == "" {
-				t.Fatalf("%q: %#v", text, err)
-			}
 			return
 		}
 		again, err := Parse(e.String())

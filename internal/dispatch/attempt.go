@@ -139,7 +139,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 
 // end passes the outcome of an attempt to the settler.
 func (d *Dispatcher) end(a *attempt, o task.Outcome) {
-	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrQuarantineTurn)
+	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), errQuarantineTurn)
 	o.ReceiverDelay = a.ReceiverDelay
 	a.outcome = o
 	a.over.Store(true)
@@ -166,10 +166,10 @@ func (d *Dispatcher) live(a *attempt) error {
 		return ErrLeaseLost
 	}
 	if !a.Permitted(d.monotonic()) {
-		return ErrPermitLost
+		return errPermitLost
 	}
 	if d.holds(a) {
-		return ErrHeld
+		return errHeld
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/store"
@@ -58,7 +59,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			}
 			if len(unclear) > 0 {
 				d.storeAway()
-				retries.Go(func() { d.unclaim(stopping, unclear) })
+				retries.Go(func() { d.unclaim(stopping, calls, unclear) })
 			}
 			d.launch(stopping, attempts, batch)
 		}
@@ -105,7 +106,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 	})
 	if err != nil {
 		for _, a := range batch {
-			a.refused = err
+			a.refused, a.unclear = err, !errors.Is(err, task.ErrClosed)
 		}
 	}
 }
@@ -116,25 +117,33 @@ func (d *Dispatcher) storeAway() {
 	d.update(func(task.Millis) { d.planner.StoreAway() })
 }
 
+// unclaimLimit is how long a stopping dispatcher tries to give unclear claims back.
+const unclaimLimit = time.Second
+
 // unclaim ends the leases that unclear claims may have taken, which would
 // otherwise end later and count as reclaims. A lease of another claim is not
 // changed, because its token differs. unclaim stops after LeaseFor, because the
-// leases have then ended.
-func (d *Dispatcher) unclaim(stopping context.Context, unclear []*attempt) {
+// leases have then ended. When the dispatcher stops, unclaim tries at once, for
+// unclaimLimit, so that another process can claim the tasks.
+func (d *Dispatcher) unclaim(stopping, calls context.Context, unclear []*attempt) {
+	calls, cancel := context.WithCancel(calls)
+	defer cancel()
+	defer context.AfterFunc(stopping, func() { time.AfterFunc(unclaimLimit, cancel) })()
 	until := d.monotonic() + d.config.LeaseFor
-	for wait := firstWait; len(unclear) > 0 && d.monotonic() < until && pause(stopping, wait); wait = nextWait(wait) {
+	for wait := firstWait; len(unclear) > 0 && d.monotonic() < until; wait = nextWait(wait) {
+		if !pause(stopping, wait) && !pause(calls, firstWait) {
+			return
+		}
 		settlements := make([]task.Settlement, len(unclear))
 		for i, a := range unclear {
 			settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}}
 		}
-		replies, err := d.queue.Transit(stopping, d.now(), store.Settlements(settlements))
-		if err != nil {
-			if d.logFailure(stopping, "give back claimed tasks", err) {
-				return
-			}
-			continue
+		replies, err := d.queue.Transit(calls, d.now(), store.Settlements(settlements))
+		if err == nil {
+			_, _, unclear = splitAnswered(unclear, replies)
+		} else if d.logFailure(calls, "give back claimed tasks", err) {
+			return
 		}
-		_, _, unclear = splitAnswered(unclear, replies)
 	}
 }
 
@@ -161,8 +170,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 				d.planner.Release(&a.Pick, planner.Nothing, nil)
 				continue
 			}
-			a.permitLost = !d.planner.Covered(&a.Pick)
-			d.planner.Begin(&a.Pick)
+			a.permitLost = !d.planner.Begin(&a.Pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}
 		}
@@ -180,7 +188,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		case stopping.Err() != nil:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})
 		case a.permitLost:
-			d.end(a, task.Outcome{Verdict: task.Unsent, Error: ErrPermitLost.Error()})
+			d.end(a, task.Outcome{Verdict: task.Unsent, Error: errPermitLost.Error()})
 		default:
 			group.Add(1)
 			a.begun = group.Done

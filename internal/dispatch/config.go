@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -130,34 +131,25 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	fill(&c.Window, 5*time.Second)
-	fill(&c.WindowTasks, 100_000)
-	fill(&c.Poll, 250*time.Millisecond)
-	fill(&c.Slots, 1024)
-	c.Slots = max(c.Slots, 0)
-	fill(&c.LeaseFor, store.ClaimFor)
-	fill(&c.Grace, 10*time.Second)
-	fill(&c.BreakerFailures, 10)
-	fill(&c.BreakerMax, 30*time.Second)
-	fill(&c.SweepEvery, 10*time.Second)
-	fill(&c.ScrubEvery, time.Hour)
+	c.Window = cmp.Or(c.Window, 5*time.Second)
+	c.WindowTasks = cmp.Or(c.WindowTasks, 100_000)
+	c.Poll = cmp.Or(c.Poll, 250*time.Millisecond)
+	c.Slots = max(cmp.Or(c.Slots, 1024), 0)
+	c.LeaseFor = cmp.Or(c.LeaseFor, store.ClaimFor)
+	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	c.BreakerFailures = cmp.Or(c.BreakerFailures, 10)
+	c.BreakerMax = cmp.Or(c.BreakerMax, 30*time.Second)
+	c.SweepEvery = cmp.Or(c.SweepEvery, 10*time.Second)
+	c.ScrubEvery = cmp.Or(c.ScrubEvery, time.Hour)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Trusted == nil {
 		c.Trusted = c.Now
 	}
-	fill(&c.Logger, slog.New(slog.DiscardHandler))
-	c.plain, c.Logger = c.Logger, sparselog.New(c.Logger)
+	c.plain = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Logger = sparselog.New(c.plain)
 	return c
-}
-
-// fill stores the default if field is zero.
-func fill[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // guard is the last part of a lease, in which no request is sent any more.

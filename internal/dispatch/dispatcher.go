@@ -32,20 +32,20 @@ var (
 	// ErrLeaseLost means that the attempt's lease has ended, or is about to end
 	// and could not be extended.
 	ErrLeaseLost = errors.New("the attempt lost its lease")
-	// ErrPermitLost means that this node's lease of a shared limit has ended
+	// errPermitLost means that this node's lease of a shared limit has ended
 	// and could not be renewed.
-	ErrPermitLost = errors.New("this node lost its share of the queue's limit")
-	// ErrHeld means that the queue was paused or is being purged, or the
+	errPermitLost = errors.New("this node lost its share of the queue's limit")
+	// errHeld means that the queue was paused or is being purged, or the
 	// namespace was suspended, after the task was claimed and before its
 	// attempt began.
-	ErrHeld = errors.New("the queue or its namespace was stopped")
+	errHeld = errors.New("the queue or its namespace was stopped")
 	// ErrCancelled means that the task of a kind was cancelled during the
 	// attempt. Attempts that send a request continue, because a request cannot
 	// be taken back.
 	ErrCancelled = errors.New("the task was cancelled")
-	// ErrQuarantineTurn means that the task is in quarantine, and another one
+	// errQuarantineTurn means that the task is in quarantine, and another one
 	// waits for its turn.
-	ErrQuarantineTurn = errors.New("another task in quarantine waits for its turn")
+	errQuarantineTurn = errors.New("another task in quarantine waits for its turn")
 )
 
 // Dispatcher delivers the tasks of a store. Run starts its goroutines, stops
@@ -162,7 +162,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	if effects.Interrupt {
 		for a := range d.held {
 			if a.Lane().Priority == task.Quarantine {
-				a.cancel(ErrQuarantineTurn)
+				a.cancel(errQuarantineTurn)
 			}
 		}
 	}

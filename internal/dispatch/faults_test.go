@@ -174,9 +174,6 @@ func TestATaskThatCannotBeSettledIsLogged(t *testing.T) {
 		if got := log.String(); !strings.Contains(got, "task=bad") || !strings.Contains(got, errBroken.Error()) || strings.Contains(got, "lease") {
 			t.Errorf("logged is %s", got)
 		}
-		if s := b.Stats(); s.Stale != 0 {
-			t.Errorf("stats: %+v", s)
-		}
 	})
 }
 
@@ -389,4 +386,58 @@ func TestAClaimWithoutAReplyIsGivenBack(t *testing.T) {
 			t.Errorf("%v, reclaims %d, tries %d", got.State, got.Reclaims, got.Attempts)
 		}
 	})
+}
+
+// vague is a queue that carries out claims, and does not say so. Until it is
+// reachable, it carries out no settlement.
+type vague struct {
+	store.DispatchStore
+	whole     bool // calls fail; otherwise each reply is an error
+	reachable atomic.Bool
+}
+
+func (v *vague) over(q store.DispatchStore) store.DispatchStore { v.DispatchStore = q; return v }
+
+func (v *vague) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
+	k := steps[0].Kind
+	if v.reachable.Load() || k != store.Claim && k != store.Settlement {
+		return v.DispatchStore.Transit(ctx, now, steps)
+	}
+	if k == store.Claim {
+		_, _ = v.DispatchStore.Transit(ctx, now, steps)
+	}
+	if v.whole {
+		return nil, errBroken
+	}
+	replies := make([]store.Reply, len(steps))
+	for i := range replies {
+		replies[i].Err = task.ErrUnavailable
+	}
+	return replies, nil
+}
+
+// After a stop, a task whose claim is unclear can be claimed at once, and not only
+// when its lease has ended.
+func TestAStopGivesUnclearClaimsBack(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		t.Run(fmt.Sprint("the call fails: ", whole), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := &vague{whole: whole}
+				b := newBed(t, Config{}, v.over, accept)
+				b.start()
+				b.create("t", 0)
+				b.pass(3 * time.Second)
+				b.wantState("t", task.Running)
+				v.reachable.Store(true)
+				began := time.Now()
+				if err := b.end(); err != nil || time.Since(began) > unclaimLimit {
+					t.Errorf("Run: %v, after %v", err, time.Since(began))
+				}
+				if got := b.get("t"); got.State != task.Scheduled || got.Attempts != 0 || got.Reclaims != 0 {
+					t.Errorf("%v, reclaims %d, tries %d", got.State, got.Reclaims, got.Attempts)
+				}
+				b.wantCalls(0)
+			})
+		})
+	}
 }

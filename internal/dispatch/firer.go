@@ -96,9 +96,9 @@ func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r store.Reply) {
 // would take longer to count than to fire.
 const countMost = 10_000
 
-// Skipped counts instants of schedules that created no occurrence, by reason,
+// skips counts instants of schedules that created no occurrence, by reason,
 // but not all of them if very many were skipped at once.
-type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
+type skips struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
 
 // stretch is a series of instants that a schedule skipped.
 type stretch struct {

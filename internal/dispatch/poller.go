@@ -63,8 +63,10 @@ func (d *Dispatcher) work(ctx context.Context) {
 		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return
 		}
-		found, failed := d.readPages(ctx, pages)
-		entries, err := d.peek(ctx, reads)
+		found, failed := readAll(ctx, d, "read the lanes", pages, func(p planner.Page) store.LanePageRead { return p.LanePageRead },
+			func(r []store.LanePageRead) ([]store.LanePage, error) { return d.queue.LanePages(ctx, d.until(), r) })
+		entries, err := readAll(ctx, d, "read the due index", reads, func(r planner.Read) store.LaneRead { return r.LaneRead },
+			func(r []store.LaneRead) ([][]task.Entry, error) { return d.queue.Peek(ctx, r) })
 		d.update(func(now task.Millis) {
 			d.planner.AbsorbPages(now, pages, found)
 			d.planner.AbsorbReads(now, reads, entries)
@@ -80,35 +82,18 @@ func (d *Dispatcher) until() task.Millis {
 	return task.FloorMillis(d.config.Now().Add(d.config.Window))
 }
 
-// readPages reads pages of lanes.
-func (d *Dispatcher) readPages(ctx context.Context, pages []planner.Page) ([]store.LanePage, error) {
-	if len(pages) == 0 {
-		return nil, nil
-	}
-	requests := make([]store.LanePageRead, len(pages))
-	for i, p := range pages {
-		requests[i] = p.LanePageRead
-	}
-	found, err := d.queue.LanePages(ctx, d.until(), requests)
-	if err != nil {
-		d.logFailure(ctx, "read the lanes", err)
-		return nil, err
-	}
-	return found, nil
-}
-
-// peek reads parts of lanes.
-func (d *Dispatcher) peek(ctx context.Context, reads []planner.Read) ([][]task.Entry, error) {
+// readAll makes the requests of reads in one call, unless there are none.
+func readAll[R, Q, F any](ctx context.Context, d *Dispatcher, action string, reads []R, request func(R) Q, call func([]Q) ([]F, error)) ([]F, error) {
 	if len(reads) == 0 {
 		return nil, nil
 	}
-	requests := make([]store.LaneRead, len(reads))
+	requests := make([]Q, len(reads))
 	for i, r := range reads {
-		requests[i] = r.LaneRead
+		requests[i] = request(r)
 	}
-	found, err := d.queue.Peek(ctx, requests)
+	found, err := call(requests)
 	if err != nil {
-		d.logFailure(ctx, "read the due index", err)
+		d.logFailure(ctx, action, err)
 		return nil, err
 	}
 	return found, nil

@@ -101,7 +101,6 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 			d.count.settled(a.outcome, r.Task)
 			d.offerRetry(now, r.Task)
 		}
-		d.count.Stale += uint64(stale)
 	})
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) { // no later call repeats it

@@ -8,13 +8,12 @@ import (
 
 // Stats is a snapshot of the counters since New.
 type Stats struct {
-	Claimed uint64 // leases obtained; each settled one is counted in one of the next eight
+	Claimed uint64 // leases obtained; each one that was settled by its token is counted in one of the next seven
 	// How attempts ended. Delivered counts successes that ended the life of
 	// their task, and Replaced those of a task that was replaced during the
 	// attempt.
 	Delivered, Failed, Deferred, Refused, Interrupted, Unsent uint64
 	Replaced                                                  uint64 // successes of tasks that were replaced during the attempt
-	Stale                                                     uint64 // settlements that found the lease lost
 
 	Dead    uint64 // tasks that died, for any reason; they are counted above too
 	Expired uint64 // claims that found their task expired
@@ -22,7 +21,7 @@ type Stats struct {
 	Gone    uint64 // claims that found their task cancelled, finished or running
 
 	Fired   uint64 // occurrences that schedules created
-	Skipped Skipped
+	Skipped skips
 
 	Polls uint64
 

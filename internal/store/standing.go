@@ -30,7 +30,6 @@ type Membership struct {
 	Shards    int    // the number of shards
 	Owned     int    // owned by this node
 	Nodes     int    // live ones, as of the last heartbeat
-	Takeovers uint64 // shards that it took after the leases of other nodes had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
 	NameTaken bool   // another live process had its name before: it must own no shards until that process ends
 	Rollbacks uint64 // times that the store has older data than before: it lost the end of its file, was restored from an older copy, or failed over to a replica that was behind

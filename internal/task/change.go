@@ -129,8 +129,7 @@ type Create struct {
 	Idempotency *Idempotency // nil means that a repeat is an error
 }
 
-func (c Create) Target() Key { return c.Spec.Key }
-
+func (c Create) Target() Key    { return c.Spec.Key }
 func (c Create) Action() string { return "task.create" }
 
 // Apply creates the task, or recognises the repeat of the create that made it.
@@ -158,8 +157,7 @@ type Replace struct {
 	Idempotency *Idempotency // nil means that a repeat replaces again
 }
 
-func (c Replace) Target() Key { return c.Spec.Key }
-
+func (c Replace) Target() Key    { return c.Spec.Key }
 func (c Replace) Action() string { return "task.replace" }
 
 // Apply begins a new incarnation. If an attempt of the old one is under way, the
@@ -226,8 +224,7 @@ type Body struct {
 	Bytes []byte
 }
 
-func (c Patch) Target() Key { return c.Key }
-
+func (c Patch) Target() Key    { return c.Key }
 func (c Patch) Action() string { return "task.patch" }
 
 // Apply merges the patch. A running task keeps its due time, and the other fields
@@ -329,8 +326,7 @@ type Touch struct {
 	If  Precondition
 }
 
-func (c Touch) Target() Key { return c.Key }
-
+func (c Touch) Target() Key    { return c.Key }
 func (c Touch) Action() string { return "task.touch" }
 
 // Apply restarts the delay and forgets the failed attempts. Errors:
@@ -362,8 +358,7 @@ type Run struct {
 	If  Precondition
 }
 
-func (c Run) Target() Key { return c.Key }
-
+func (c Run) Target() Key    { return c.Key }
 func (c Run) Action() string { return "task.run" }
 
 // Apply makes the task due and urgent, so that it ignores pause and rate, but not
@@ -395,8 +390,7 @@ type Revive struct {
 	Only *Filter // a second condition, which the task must match; nil means none
 }
 
-func (c Revive) Target() Key { return c.Key }
-
+func (c Revive) Target() Key    { return c.Key }
 func (c Revive) Action() string { return "task.retry" }
 
 // Apply makes the task due now, with the same id and no attempts used, if it is
@@ -434,7 +428,6 @@ type Cancel struct {
 }
 
 func (c Cancel) Target() Key { return c.Key }
-
 func (c Cancel) Action() string {
 	if c.Reason == ReasonPurged {
 		return "task.purge"

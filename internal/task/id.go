@@ -3,6 +3,7 @@ package task
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 )
@@ -48,11 +49,7 @@ func deriveID(kind string, maker *Task, purpose string) string {
 func Digest(parts ...[]byte) string {
 	h := sha256.New()
 	for _, p := range parts {
-		var n [8]byte
-		for i := range n {
-			n[i] = byte(len(p) >> (56 - 8*i))
-		}
-		h.Write(n[:]) // lengths keep ("ab","c") and ("a","bc") apart
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p)))) // lengths keep ("ab","c") and ("a","bc") apart
 		h.Write(p)
 	}
 	return string(h.Sum(nil)[:16])

@@ -35,15 +35,15 @@ type Entry struct {
 	Name string
 	Lane Lane
 	Due  Millis
-	Hint HintKind // the event for which a store calls its watcher with the entry; Waits in all other uses
+	Hint hintKind // the event for which a store calls its watcher with the entry; Waits in all other uses
 }
 
-// HintKind is the kind of event that an entry reports to a store.Watcher.
-type HintKind uint8
+// hintKind is the kind of event that an entry reports to a store.Watcher.
+type hintKind uint8
 
 // The kinds of hints.
 const (
-	Waits           HintKind = iota // the task waits for its due time, which can have changed
+	Waits           hintKind = iota // the task waits for its due time, which can have changed
 	OccurrenceEnded                 // an occurrence of the schedule has ended; the entry has no due time
 	CancelRequested                 // the task was cancelled during an attempt; the entry has no due time
 )

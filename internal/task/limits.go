@@ -22,7 +22,7 @@ const (
 
 	MinTimeout  = time.Millisecond
 	MaxTimeout  = time.Hour
-	MinBackoff  = time.Millisecond
+	minBackoff  = time.Millisecond
 	MaxDelay    = 100 * 365 * 24 * time.Hour // 100 years, leap days aside
 	MaxDuration = MaxDelay                   // of every other duration
 )

@@ -71,8 +71,6 @@ func ValidateOnDead(raw string) error {
 	if raw == "" {
 		return nil
 	}
-	if _, err := parseURL("on_dead", raw); err != nil {
-		return err
-	}
-	return nil
+	_, err := parseURL("on_dead", raw)
+	return err
 }

@@ -81,9 +81,12 @@ const (
 	ReasonPurged    = "purged"
 )
 
-// ReasonNoRetry is the reason of a Refusal by a receiver that wants no retry, or
-// by a handler.
-const ReasonNoRetry = "no_retry"
+// The reasons of a Refusal by a receiver with a 410, and by one that wants no retry,
+// or a handler.
+const (
+	ReasonGone    = "gone"
+	ReasonNoRetry = "no_retry"
+)
 
 // ReasonEgressDenied is the reason of a Refusal by the egress guard, and
 // EgressRefused its error. The error names no address, because the namespace's

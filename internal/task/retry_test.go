@@ -9,7 +9,7 @@ import (
 
 func TestBackoffStaysInItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		low := time.Duration(rapid.Int64Range(int64(MinBackoff), int64(MaxDuration)).Draw(t, "min"))
+		low := time.Duration(rapid.Int64Range(int64(minBackoff), int64(MaxDuration)).Draw(t, "min"))
 		high := time.Duration(rapid.Int64Range(int64(low), int64(MaxDuration)).Draw(t, "max"))
 		r := Retry{MinBackoff: low, MaxBackoff: high}
 		id, n := rapid.String().Draw(t, "id"), rapid.IntRange(1, MaxAttemptsLimit).Draw(t, "n")

@@ -79,14 +79,12 @@ func ValidateRule(r *recurrence.Rule, now Millis) error {
 	case r.CatchupLimit < 1 || r.CatchupLimit > recurrence.MaxCatchupLimit:
 		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("must be between 1 and %d", recurrence.MaxCatchupLimit)}
 	}
-	if err := ValidateDuration("jitter", r.Jitter, 0, recurrence.MaxJitter); err != nil {
-		return err
-	}
-	if err := ValidateDuration("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
-		return err
-	}
 	_, err := r.Calendar()
-	return fieldError(err)
+	return cmp.Or(
+		ValidateDuration("jitter", r.Jitter, 0, recurrence.MaxJitter),
+		ValidateDuration("catchup_window", r.CatchupWindow, 0, MaxDuration),
+		fieldError(err),
+	)
 }
 
 // PutSchedule creates a schedule or replaces its definition.
@@ -95,8 +93,7 @@ type PutSchedule struct {
 	If   Precondition
 }
 
-func (c PutSchedule) Target() Key { return ScheduleKey(c.Spec.Namespace, c.Spec.Name) }
-
+func (c PutSchedule) Target() Key    { return ScheduleKey(c.Spec.Namespace, c.Spec.Name) }
 func (c PutSchedule) Action() string { return "schedule.put" }
 
 // Apply creates a schedule that begins with the first instant after now, or
@@ -168,7 +165,6 @@ type PauseSchedule struct {
 }
 
 func (c PauseSchedule) Target() Key { return c.Key }
-
 func (c PauseSchedule) Action() string {
 	if c.Resume {
 		return "schedule.resume"
@@ -200,8 +196,7 @@ type RemoveSchedule struct {
 	If  Precondition
 }
 
-func (c RemoveSchedule) Target() Key { return c.Key }
-
+func (c RemoveSchedule) Target() Key    { return c.Key }
 func (c RemoveSchedule) Action() string { return "schedule.delete" }
 
 // Apply marks the record as removed, so it may be swept at once, and counts as
@@ -221,8 +216,7 @@ func (c RemoveSchedule) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 // a change of its zone's rules; maintenance applies it.
 type CheckSchedule struct{ Key Key }
 
-func (c CheckSchedule) Target() Key { return c.Key }
-
+func (c CheckSchedule) Target() Key    { return c.Key }
 func (c CheckSchedule) Action() string { return "schedule.check" }
 
 // Apply recomputes the due time, and has the effect Repeated if it was right.

@@ -3,6 +3,7 @@ package task
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // State is the state of a task, a number that is part of the disk format.
@@ -42,12 +43,8 @@ func (s State) String() string {
 
 // ParseState is the inverse of String.
 func ParseState(word string) (State, bool) {
-	for s := Scheduled; s <= Dead; s++ {
-		if stateNames[s] == word {
-			return s, true
-		}
-	}
-	return 0, false
+	i := slices.Index(stateNames[:], word)
+	return State(max(i, 0)), i > 0
 }
 
 // finish ends t for good. It keeps the record and the last attempts, which explain a
@@ -123,10 +120,6 @@ func (p Priority) String() string {
 
 // ParsePriority is the inverse of String.
 func ParsePriority(word string) (Priority, bool) {
-	for p := High; p <= Low; p++ {
-		if priorityNames[p] == word {
-			return p, true
-		}
-	}
-	return 0, false
+	i := slices.Index(priorityNames[:Low+1], word)
+	return Priority(max(i, 0)), i >= 0
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -15,14 +16,8 @@ import (
 // destination; now bounds an absolute due time. It returns a *FieldError for the
 // first invalid field.
 func (s *Spec) Validate(now Millis) error {
-	if err := ValidateName("name", s.Name); err != nil {
-		return err
-	}
-	if err := s.When.validate(now); err != nil {
-		return err
-	}
 	t := s.record(now)
-	if err := t.validate(); err != nil {
+	if err := cmp.Or(ValidateName("name", s.Name), s.When.validate(now), t.validate()); err != nil {
 		return err
 	}
 	s.Request.Destination = t.Request.Destination
@@ -81,28 +76,23 @@ func latest(now Millis) Millis { return CeilMillis(now.Time().AddDate(100, 0, 0)
 
 // validate checks a record's fields that clients set and derives the destination.
 func (t *Task) validate() error {
-	if err := ValidateName("queue", t.Queue); err != nil {
-		return err
-	}
-	if !t.Priority.Valid() {
+	return cmp.Or(
+		ValidateName("queue", t.Queue),
+		t.Priority.validate(),
+		validateLabels(t.Labels),
+		t.Request.validate(),
+		ValidateDuration("timeout", t.Timeout, MinTimeout, MaxTimeout),
+		ValidateDuration("expire_after", t.ExpireAfter, 0, MaxDuration),
+		ValidateOnDead(t.OnDead),
+		t.Retry.Validate(),
+	)
+}
+
+func (p Priority) validate() error {
+	if !p.Valid() {
 		return &FieldError{"priority", "bad_priority", "must be one of high, normal, low"}
 	}
-	if err := validateLabels(t.Labels); err != nil {
-		return err
-	}
-	if err := t.Request.validate(); err != nil {
-		return err
-	}
-	if err := ValidateDuration("timeout", t.Timeout, MinTimeout, MaxTimeout); err != nil {
-		return err
-	}
-	if err := ValidateDuration("expire_after", t.ExpireAfter, 0, MaxDuration); err != nil {
-		return err
-	}
-	if err := ValidateOnDead(t.OnDead); err != nil {
-		return err
-	}
-	return t.Retry.Validate()
+	return nil
 }
 
 // Validate checks the policy.
@@ -110,16 +100,14 @@ func (r Retry) Validate() error {
 	if r.MaxAttempts < 0 || r.MaxAttempts > MaxAttemptsLimit {
 		return &FieldError{"retry.max_attempts", "out_of_range", fmt.Sprintf("must be between 0 (no limit) and %d", MaxAttemptsLimit)}
 	}
-	if err := ValidateDuration("retry.min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
-		return err
-	}
-	if err := ValidateDuration("retry.max_backoff", r.MaxBackoff, MinBackoff, MaxDuration); err != nil {
-		return err
-	}
-	if r.MaxBackoff < r.MinBackoff {
+	err := cmp.Or(
+		ValidateDuration("retry.min_backoff", r.MinBackoff, minBackoff, MaxDuration),
+		ValidateDuration("retry.max_backoff", r.MaxBackoff, minBackoff, MaxDuration),
+	)
+	if err == nil && r.MaxBackoff < r.MinBackoff {
 		return &FieldError{"retry.max_backoff", "out_of_range", "must not be shorter than the minimum backoff"}
 	}
-	return ValidateDuration("retry.max_age", r.MaxAge, 0, MaxDuration)
+	return cmp.Or(err, ValidateDuration("retry.max_age", r.MaxAge, 0, MaxDuration))
 }
 
 // ValidateDuration checks that d lies between low and high; path names it in the

@@ -21,7 +21,7 @@ type Config struct {
 	// addresses that carry an IPv4 address of such a prefix.
 	Deny []netip.Prefix
 
-	// Opener names the way to add to Allow in error messages. Default: Flag.
+	// Opener names the way to add to Allow in error messages. Default: allowFlag.
 	Opener string
 
 	// Authorities sign the certificates of receivers. Default: those of the

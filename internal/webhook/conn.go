@@ -34,9 +34,8 @@ type conn struct {
 	writing  chan bool // closed when the write has ended; nil if it was not in a goroutine of its own
 	writeErr error     // read after the write has ended
 
-	keep         time.Duration // how long the connection may be idle
-	idleSince    time.Time     // while the pool keeps the connection
-	older, newer *conn         // the neighbours in the pool's list
+	keep      time.Duration // how long the connection may be idle
+	idleSince time.Time     // while the pool keeps the connection
 }
 
 // buffers is the memory that an attempt needs and an idle connection does not.

@@ -321,8 +321,10 @@ func TestThePoolAgreesWithAList(t *testing.T) {
 					c := newConn(raw, raw, key)
 					raw.of = c
 					p.put(c)
-					if kept = append(kept, c); len(kept) > most {
-						gone, kept = append(gone, kept[0]), kept[1:]
+					if len(kept) < most {
+						kept = append(kept, c)
+					} else {
+						gone = append(gone, c)
 					}
 				case 2:
 					at := -1
@@ -341,11 +343,18 @@ func TestThePoolAgreesWithAList(t *testing.T) {
 				default:
 					time.Sleep(time.Duration(random.IntN(int(idleTimeout / 2))))
 					synctest.Wait()
-					for len(kept) > 0 && time.Since(kept[0].idleSince) >= idleTimeout {
+					swept := closed.seen()
+					for len(kept) > 0 && slices.Contains(swept, kept[0]) {
+						if idle := time.Since(kept[0].idleSince); idle < idleTimeout {
+							t.Fatalf("a connection was closed after %v", idle)
+						}
 						gone, kept = append(gone, kept[0]), kept[1:]
 					}
+					if len(kept) > 0 && time.Since(kept[0].idleSince) >= idleTimeout+sweepEvery {
+						t.Fatalf("a connection is idle for %v", time.Since(kept[0].idleSince))
+					}
 				}
-				if got := closed.seen(); !slices.Equal(got, gone) || idleIn(p) != len(kept) {
+				if got := closed.seen(); len(got) != len(gone) || idleIn(p) != len(kept) {
 					t.Fatalf("closed %d, the model %d; %d are kept, in the model %d", len(got), len(gone), idleIn(p), len(kept))
 				}
 			}

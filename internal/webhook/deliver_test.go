@@ -205,7 +205,10 @@ func TestAConnectionIsUsedNoLongerThanTheReceiverKeepsIt(t *testing.T) {
 		if o := s.Deliver(t.Context(), delivery(t, server.URL)); o.Verdict != task.Success {
 			t.Fatalf("got %+v", o)
 		}
-		c := s.pool.newest
+		var c *conn
+		for _, kept := range s.pool.idle {
+			c = kept[0]
+		}
 		switch {
 		case c == nil && want > 0, c != nil && (want <= 0 || c.keep != want):
 			t.Errorf("%q: the connection is kept: %v, want %v", value, c != nil, want)

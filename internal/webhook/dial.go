@@ -26,12 +26,12 @@ func newDialer(guard *Guard) *dialer {
 	return &dialer{Dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}, guard: guard}
 }
 
-// errPartlyDenied is not an EgressDenied, because another attempt may succeed at
+// errPartlyDenied is not an egressDenied, because another attempt may succeed at
 // the open addresses of the name.
 var errPartlyDenied = errors.New("the egress guard denies some of its addresses, and the others do not answer")
 
 // DialContext connects to one of the addresses of a host. Its error is an
-// *EgressDenied only if the guard denied all of them.
+// *egressDenied only if the guard denied all of them.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	var permitted atomic.Bool // set by calls of the guard, at the same time for IPv6 and IPv4; read after the dial
 	each := d.Dialer
@@ -49,7 +49,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err == nil {
 		return conn, nil
 	}
-	var denied *EgressDenied
+	var denied *egressDenied
 	if errors.As(err, &denied) && permitted.Load() {
 		return nil, fmt.Errorf("dial %s: %w", address, errPartlyDenied)
 	}

@@ -55,7 +55,7 @@ func TestTheEgressGuardAllowsAndDeniesTheRightAddresses(t *testing.T) {
 		metadata  = "a cloud metadata address"
 		nowhere   = "not a valid destination"
 		own       = "an address of this server"
-		closed    = DenyFlag
+		closed    = denyFlag
 		open      = ""
 
 		unresolved = "cannot resolve" // by Go's own resolver

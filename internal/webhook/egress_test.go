@@ -41,7 +41,7 @@ func addrs(list ...string) []netip.Addr {
 }
 
 func denied(o task.Outcome) bool {
-	return o.Verdict == task.Refusal && o.Reason == ReasonEgressDenied && o.Error == task.EgressRefused && (strings.Contains(o.Detail, Flag) || strings.Contains(o.Detail, DenyFlag))
+	return o.Verdict == task.Refusal && o.Reason == task.ReasonEgressDenied && o.Error == task.EgressRefused && (strings.Contains(o.Detail, allowFlag) || strings.Contains(o.Detail, denyFlag))
 }
 
 func TestADeniedAddressIsDeadAtOnceAndNamesTheFlag(t *testing.T) {

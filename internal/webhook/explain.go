@@ -43,7 +43,7 @@ type Judgement struct {
 	Addr   netip.AddrPort
 	Is     string        // the kind of the address: "a private address"
 	Opener netip.Prefix  // the prefix that opens an open address, if it is not open by default
-	Denied *EgressDenied // nil means that the address is open
+	Denied *egressDenied // nil means that the address is open
 }
 
 // Open reports whether requests may be sent to the address.

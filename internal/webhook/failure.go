@@ -21,12 +21,12 @@ import (
 // describe the receiver.
 func (x *exchange) failed(err error) task.Outcome {
 	cause := context.Cause(x.ctx)
-	var denied *EgressDenied
+	var denied *egressDenied
 	switch {
 	case errors.Is(err, errLease):
 		return task.Outcome{Verdict: task.Unsent, Error: clip(err.Error())}
 	case errors.As(err, &denied):
-		return task.Outcome{Verdict: task.Refusal, Reason: ReasonEgressDenied, Error: task.EgressRefused, Detail: clip(denied.detail())}
+		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonEgressDenied, Error: task.EgressRefused, Detail: clip(denied.detail())}
 	case cause != nil && x.sent.IsZero():
 		return task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"}
 	case cause != nil:

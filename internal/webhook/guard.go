@@ -13,8 +13,8 @@ import (
 
 // The flags that open and close addresses, for error messages.
 const (
-	Flag     = "--egress-allow"
-	DenyFlag = "--egress-deny"
+	allowFlag = "--egress-allow"
+	denyFlag  = "--egress-deny"
 )
 
 // ownKind describes the addresses in Config.Own.
@@ -42,7 +42,7 @@ type Guard struct {
 
 // NewGuard returns the guard for cfg.
 func NewGuard(cfg Config) *Guard {
-	g := &Guard{machine: newMachine(InterfaceAddrs, time.Now), open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny), opener: cmp.Or(cfg.Opener, Flag)}
+	g := &Guard{machine: newMachine(InterfaceAddrs, time.Now), open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny), opener: cmp.Or(cfg.Opener, allowFlag)}
 	if g.loopback = cfg.AllowLoopback; g.loopback == nil {
 		g.loopback = func() bool { return false }
 	}
@@ -61,29 +61,29 @@ func NewGuard(cfg Config) *Guard {
 	return g
 }
 
-// EgressDenied is the reason why the guard refuses an address, with the flag
+// egressDenied is the reason why the guard refuses an address, with the flag
 // that would open it.
-type EgressDenied struct {
+type egressDenied struct {
 	Addr   netip.AddrPort
 	Is     string       // the kind of the address: "a private address"
-	Opener netip.Prefix // the value of Flag that opens the address; not valid: Flag does not open it
-	Closer netip.Prefix // the value of DenyFlag that closes it; not valid: DenyFlag does not close it
-	By     string       // takes Opener: Flag, or the name of a function
+	Opener netip.Prefix // the value of allowFlag that opens the address; not valid: allowFlag does not open it
+	Closer netip.Prefix // the value of denyFlag that closes it; not valid: denyFlag does not close it
+	By     string       // takes Opener: allowFlag, or the name of a function
 }
 
 // Error returns a sentence with the address and the flag. Only operators may
 // see it, because the address may belong to the internal network.
-func (e *EgressDenied) Error() string {
+func (e *egressDenied) Error() string {
 	return "egress denied: " + e.detail()
 }
 
-func (e *EgressDenied) detail() string { return fmt.Sprintf("%s is %s%s", e.Addr, e.Is, e.remedy()) }
+func (e *egressDenied) detail() string { return fmt.Sprintf("%s is %s%s", e.Addr, e.Is, e.remedy()) }
 
 // remedy returns the end of the sentence: how to open the address.
-func (e *EgressDenied) remedy() string {
+func (e *egressDenied) remedy() string {
 	switch {
 	case e.Closer.IsValid():
-		return fmt.Sprintf(", and %s %s closes it", DenyFlag, e.Closer)
+		return fmt.Sprintf(", and %s %s closes it", denyFlag, e.Closer)
 	case e.Opener.IsValid():
 		return fmt.Sprintf("; %s %s opens it", e.By, e.Opener)
 	}
@@ -91,23 +91,23 @@ func (e *EgressDenied) remedy() string {
 }
 
 // Verdict returns nil if a request may be sent to addr, and otherwise an
-// *EgressDenied. It sends nothing and takes well under a microsecond, but once
+// *egressDenied. It sends nothing and takes well under a microsecond, but once
 // a second it also reads the machine's interfaces.
 func (g *Guard) Verdict(addr netip.AddrPort) error {
 	a := plain(addr.Addr())
 	switch {
 	case !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a == broadcast:
-		return &EgressDenied{Addr: addr, Is: "not a valid destination", By: g.opener}
+		return &egressDenied{Addr: addr, Is: "not a valid destination", By: g.opener}
 	case g.isOwn(a, addr.Port()):
-		return &EgressDenied{Addr: addr, Is: ownKind, By: g.opener}
+		return &egressDenied{Addr: addr, Is: ownKind, By: g.opener}
 	case isMetadata(a):
-		return &EgressDenied{Addr: addr, Is: "a cloud metadata address", By: g.opener}
+		return &egressDenied{Addr: addr, Is: "a cloud metadata address", By: g.opener}
 	}
 	if p, closed := containing(g.deny, a); closed {
-		return &EgressDenied{Addr: addr, Is: g.kind(a), Closer: p}
+		return &egressDenied{Addr: addr, Is: g.kind(a), Closer: p}
 	}
 	if !g.isOpen(a) {
-		return &EgressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen()), By: g.opener}
+		return &egressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen()), By: g.opener}
 	}
 	// A translator's prefix that an operator opens is a way to the addresses
 	// behind it, so those must be open by themselves.

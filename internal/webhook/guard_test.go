@@ -190,7 +190,7 @@ func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
 
 func TestTheMachinesOwnAddressesAreKnown(t *testing.T) {
 	if m := NewGuard(Config{}).machine; !m.has(netip.MustParseAddr("127.0.0.1")) {
-		t.Errorf("127.0.0.1 is not among %v", m.known.Load().addrs)
+		t.Errorf("127.0.0.1 is not among %v", m.addrs)
 	}
 }
 
@@ -204,13 +204,13 @@ func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 		}
 		return
 	}
-	var denied *EgressDenied
+	var denied *egressDenied
 	if !errors.As(err, &denied) {
 		t.Fatalf("%v got %v, want it denied as %q", addr, err, is)
 	}
-	flag := Flag
+	flag := allowFlag
 	if denied.Closer.IsValid() {
-		flag = DenyFlag
+		flag = denyFlag
 	}
 	if !strings.Contains(err.Error(), is) || !strings.Contains(err.Error(), flag) {
 		t.Errorf("%q names not both %q and %s", err, is, flag)

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -18,52 +17,33 @@ type machine struct {
 	read func() ([]netip.Addr, error)
 	now  func() time.Time
 
-	known   atomic.Pointer[interfaces] // the goroutine that holds reading writes it, every attempt reads it
-	reading sync.Mutex                 // held while the list is read
+	mu    sync.Mutex // guards everything below
+	addrs map[netip.Addr]bool
+	at    time.Time // when they were read
 }
 
-// interfaces is the list at one time, and never changes.
-type interfaces struct {
-	addrs map[netip.Addr]struct{}
-	at    time.Time
-}
-
+// newMachine reads the list, so that a later failure leaves one.
 func newMachine(read func() ([]netip.Addr, error), now func() time.Time) *machine {
 	m := &machine{read: read, now: now}
-	m.known.Store(&interfaces{at: now().Add(-2 * interfacesAge)})
-	m.refresh(now())
+	m.has(netip.Addr{})
 	return m
 }
 
-// has reports whether the plain address a belongs to an interface. The list is
-// at most interfacesAge old, unless another goroutine is reading it now.
+// has reports whether the plain address a belongs to an interface, by a list that is
+// at most interfacesAge old. If the list cannot be read, the previous one stays.
 func (m *machine) has(a netip.Addr) bool {
-	if now := m.now(); now.Sub(m.known.Load().at) >= interfacesAge {
-		m.refresh(now)
-	}
-	_, found := m.known.Load().addrs[a]
-	return found
-}
-
-// refresh reads the list, or returns at once if another goroutine is reading.
-// If the list cannot be read, the previous one stays.
-func (m *machine) refresh(now time.Time) {
-	if !m.reading.TryLock() {
-		return
-	}
-	defer m.reading.Unlock()
-	last := m.known.Load()
-	if now.Sub(last.at) < interfacesAge {
-		return // another goroutine was faster
-	}
-	next := &interfaces{addrs: last.addrs, at: now}
-	if list, err := m.read(); err == nil {
-		next.addrs = make(map[netip.Addr]struct{}, len(list))
-		for _, a := range list {
-			next.addrs[plain(a)] = struct{}{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.now(); now.Sub(m.at) >= interfacesAge {
+		m.at = now
+		if list, err := m.read(); err == nil {
+			m.addrs = make(map[netip.Addr]bool, len(list))
+			for _, a := range list {
+				m.addrs[plain(a)] = true
+			}
 		}
 	}
-	m.known.Store(next)
+	return m.addrs[a]
 }
 
 // InterfaceAddrs returns the present addresses of this machine's interfaces.

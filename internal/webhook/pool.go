@@ -16,18 +16,20 @@ type poolKey struct {
 	secure    bool   // TLS
 }
 
-// pool keeps connections between attempts, and closes each after idleTimeout,
-// and the oldest ones if there are too many.
-type pool struct {
-	most int // how many connections it keeps
+// sweepEvery is how often the pool looks for connections that were idle for too
+// long. Until then conn.begin refuses them.
+const sweepEvery = idleTimeout / 4
 
-	mu             sync.Mutex          // guards everything below
-	idle           map[poolKey][]*conn // the oldest first
-	oldest, newest *conn               // a list of all of them, by idleSince
-	count          int
-	expiry         *time.Timer // calls expire; nil until the first connection
-	armed          bool        // expiry is running
-	closed         bool
+// pool keeps at most most connections between attempts, and closes each soon after
+// idleTimeout.
+type pool struct {
+	most int
+
+	mu     sync.Mutex          // guards everything below
+	idle   map[poolKey][]*conn // the oldest first
+	count  int
+	armed  bool // sweep will be called
+	closed bool
 }
 
 func newPool(most int) *pool { return &pool{most: most, idle: make(map[poolKey][]*conn)} }
@@ -37,96 +39,72 @@ func newPool(most int) *pool { return &pool{most: most, idle: make(map[poolKey][
 func (p *pool) get(key poolKey) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept := p.idle[key]
-	if len(kept) == 0 {
+	n := len(p.idle[key])
+	if n == 0 {
 		return nil
 	}
-	return p.removeLocked(key, len(kept)-1)
+	c := p.idle[key][n-1]
+	p.removeLocked(key, n-1, n)
+	return c
 }
 
 // put keeps c, or closes it.
 func (p *pool) put(c *conn) {
-	var surplus *conn
-	p.mu.Lock()
-	switch {
-	case p.closed:
-		surplus = c
-	default:
-		p.addLocked(c)
-		if p.count > p.most {
-			surplus = p.removeLocked(p.oldest.key, 0)
-		}
-	}
-	p.mu.Unlock()
-	if surplus != nil {
-		surplus.close()
-	}
-}
-
-func (p *pool) addLocked(c *conn) {
-	c.idleSince = time.Now()
-	p.idle[c.key] = append(p.idle[c.key], c)
-	c.older, p.newest = p.newest, c
-	if c.older != nil {
-		c.older.newer = c
-	} else {
-		p.oldest = c
-	}
-	if !p.armed {
-		p.armLocked(idleTimeout)
-	}
-	p.count++
-}
-
-// removeLocked removes the connection at index i of its key; the oldest of all
-// connections is the first of its key.
-func (p *pool) removeLocked(key poolKey, i int) *conn {
-	c := p.idle[key][i]
-	if p.idle[key] = slices.Delete(p.idle[key], i, i+1); len(p.idle[key]) == 0 {
-		delete(p.idle, key)
-	}
-	if c.older != nil {
-		c.older.newer = c.newer
-	} else {
-		p.oldest = c.newer
-	}
-	if c.newer != nil {
-		c.newer.older = c.older
-	} else {
-		p.newest = c.older
-	}
-	c.older, c.newer = nil, nil
-	p.count--
-	return c
-}
-
-// armLocked calls expire after wait.
-func (p *pool) armLocked(wait time.Duration) {
-	p.armed = true
-	if p.expiry == nil {
-		p.expiry = time.AfterFunc(wait, p.expire)
-		return
-	}
-	p.expiry.Reset(wait)
-}
-
-// expire closes the connections that have been idle for idleTimeout.
-func (p *pool) expire() {
-	for _, c := range p.expired(time.Now()) {
+	if !p.keep(c) {
 		c.close()
 	}
 }
 
-func (p *pool) expired(now time.Time) (old []*conn) {
+func (p *pool) keep(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.count >= p.most {
+		return false
+	}
+	c.idleSince = time.Now()
+	p.idle[c.key] = append(p.idle[c.key], c)
+	p.count++
+	p.armLocked()
+	return true
+}
+
+// removeLocked removes the connections of a key from index i to before j.
+func (p *pool) removeLocked(key poolKey, i, j int) {
+	p.count -= j - i
+	if p.idle[key] = slices.Delete(p.idle[key], i, j); len(p.idle[key]) == 0 {
+		delete(p.idle, key)
+	}
+}
+
+func (p *pool) armLocked() {
+	if !p.armed {
+		p.armed = true
+		time.AfterFunc(sweepEvery, p.sweep)
+	}
+}
+
+// sweep closes the connections that have been idle for idleTimeout, or all if the
+// pool is closed.
+func (p *pool) sweep() {
+	for _, c := range p.old(time.Now().Add(-idleTimeout)) {
+		c.close()
+	}
+}
+
+func (p *pool) old(since time.Time) (old []*conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.armed = false
-	for p.oldest != nil {
-		if wait := p.oldest.idleSince.Add(idleTimeout).Sub(now); wait > 0 && !p.closed {
-			p.armLocked(wait)
-			break
+	for key, kept := range p.idle {
+		n := 0
+		for n < len(kept) && (p.closed || !kept[n].idleSince.After(since)) {
+			n++
 		}
-		old = append(old, p.removeLocked(p.oldest.key, 0))
+		old = append(old, kept[:n]...)
+		p.removeLocked(key, 0, n)
+	}
+	if p.count > 0 {
+		p.armLocked()
 	}
 	return old
 }
@@ -135,9 +113,6 @@ func (p *pool) expired(now time.Time) (old []*conn) {
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
-	if p.expiry != nil {
-		p.expiry.Stop()
-	}
 	p.mu.Unlock()
-	p.expire()
+	p.sweep()
 }

@@ -13,13 +13,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reasons of a Refusal.
-const (
-	ReasonGone         = "gone"                  // 410
-	ReasonNoRetry      = task.ReasonNoRetry      // the reply has Foliot-No-Retry: true
-	ReasonEgressDenied = task.ReasonEgressDenied // the guard denies every address of the host
-)
-
 // maxReplyRead is how much of a reply's body is read so that the connection can be
 // kept; a longer body closes it.
 const maxReplyRead = 64 << 10
@@ -33,9 +26,9 @@ func judge(r *http.Response, now time.Time) task.Outcome {
 	case code >= 200 && code <= 299:
 		return task.Outcome{Verdict: task.Success}
 	case strings.EqualFold(strings.TrimSpace(r.Header.Get("Foliot-No-Retry")), "true"):
-		return task.Outcome{Verdict: task.Refusal, Reason: ReasonNoRetry, Error: answered(code) + " and Foliot-No-Retry: true"}
+		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonNoRetry, Error: answered(code) + " and Foliot-No-Retry: true"}
 	case code == http.StatusGone:
-		return task.Outcome{Verdict: task.Refusal, Reason: ReasonGone, Error: answered(code)}
+		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonGone, Error: answered(code)}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
 		if wait, ok := retryAfter(r.Header, now); ok {
 			return task.Outcome{Verdict: task.Deferral, RetryAfter: wait, Error: fmt.Sprintf("%s and asked to wait %s", answered(code), wait)}

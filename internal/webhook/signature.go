@@ -19,17 +19,17 @@ const (
 	HeaderSignature = "Webhook-Signature"
 )
 
-// Tolerance is how far a callback's timestamp may differ from the receiver's
+// tolerance is how far a callback's timestamp may differ from the receiver's
 // clock, in either direction, because an older callback may be a replay.
-const Tolerance = 5 * time.Minute
+const tolerance = 5 * time.Minute
 
 // The reasons for which Verify refuses a callback.
 var (
-	ErrUnsigned  = errors.New("the callback has no signature")
-	ErrMalformed = errors.New("the signature headers are malformed")
-	ErrTooOld    = errors.New("the callback is more than 5 minutes old by this clock")
-	ErrTooNew    = errors.New("the callback's time is more than 5 minutes ahead of this clock")
-	ErrNoMatch   = errors.New("no signature matches: the secret is different, or the body, id or time was changed")
+	errUnsigned  = errors.New("the callback has no signature")
+	errMalformed = errors.New("the signature headers are malformed")
+	errTooOld    = errors.New("the callback is more than 5 minutes old by this clock")
+	errTooNew    = errors.New("the callback's time is more than 5 minutes ahead of this clock")
+	errNoMatch   = errors.New("no signature matches: the secret is different, or the body, id or time was changed")
 )
 
 const (
@@ -83,7 +83,7 @@ func Sign(keys [][]byte, id string, at time.Time, body []byte) string {
 
 // Verify returns nil if one of keys made one of the signatures in h. The
 // signature must cover this body and the id and time in h, and that time must
-// be within Tolerance of now. Verify skips signatures of other versions.
+// be within tolerance of now. Verify skips signatures of other versions.
 // Otherwise it returns one of the errors above, perhaps wrapped, which are for
 // people: the reply to each is 401.
 //
@@ -98,10 +98,10 @@ func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 	switch {
 	case err != nil:
 		return err
-	case now.Sub(at) > Tolerance:
-		return ErrTooOld
-	case at.Sub(now) > Tolerance:
-		return ErrTooNew
+	case now.Sub(at) > tolerance:
+		return errTooOld
+	case at.Sub(now) > tolerance:
+		return errTooNew
 	}
 	head := appendHead(nil, id, stamp)
 	for _, key := range keys {
@@ -112,7 +112,7 @@ func Verify(keys [][]byte, h http.Header, body []byte, now time.Time) error {
 			}
 		}
 	}
-	return ErrNoMatch
+	return errNoMatch
 }
 
 // signed returns the headers that form a signature or that it covers. Each must
@@ -122,7 +122,7 @@ func signed(h http.Header) (id, stamp, signatures string, err error) {
 	for i, name := range []string{HeaderID, HeaderTimestamp, HeaderSignature} {
 		switch all := h.Values(name); {
 		case len(all) > 1:
-			return "", "", "", fmt.Errorf("%w: %s occurs %d times", ErrMalformed, strings.ToLower(name), len(all))
+			return "", "", "", fmt.Errorf("%w: %s occurs %d times", errMalformed, strings.ToLower(name), len(all))
 		case len(all) == 1:
 			values[i] = all[0]
 		}
@@ -130,13 +130,13 @@ func signed(h http.Header) (id, stamp, signatures string, err error) {
 	id, stamp, signatures = values[0], values[1], values[2]
 	switch {
 	case signatures == "":
-		return "", "", "", ErrUnsigned
+		return "", "", "", errUnsigned
 	case id == "":
-		return "", "", "", fmt.Errorf("%w: webhook-id is missing", ErrMalformed)
+		return "", "", "", fmt.Errorf("%w: webhook-id is missing", errMalformed)
 	case strings.Contains(id, "."):
 		// Otherwise the signature of id "a", time 1 and body "2.x" would also
 		// be valid for id "a.1", time 2 and body "x".
-		return "", "", "", fmt.Errorf("%w: webhook-id contains a dot", ErrMalformed)
+		return "", "", "", fmt.Errorf("%w: webhook-id contains a dot", errMalformed)
 	}
 	return id, stamp, signatures, nil
 }
@@ -144,7 +144,7 @@ func signed(h http.Header) (id, stamp, signatures string, err error) {
 // parseTimestamp parses seconds since 1970, digits only.
 func parseTimestamp(s string) (time.Time, error) {
 	if !allDigits(s) || len(s) > mostDigits {
-		return time.Time{}, fmt.Errorf("%w: webhook-timestamp is not a number of seconds", ErrMalformed)
+		return time.Time{}, fmt.Errorf("%w: webhook-timestamp is not a number of seconds", errMalformed)
 	}
 	seconds, err := strconv.ParseInt(s, 10, 64)
 	return time.Unix(seconds, 0), err

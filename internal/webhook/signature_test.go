@@ -209,43 +209,43 @@ func TestForgedCallbacksAreRefused(t *testing.T) {
 		want error
 	}{
 		{"nothing changed", func(http.Header) {}, text, nil},
-		{"another body", func(http.Header) {}, `{"order":43}`, ErrNoMatch},
-		{"a body with a space more", func(http.Header) {}, text + " ", ErrNoMatch},
-		{"no body", func(http.Header) {}, "", ErrNoMatch},
-		{"another id", func(h http.Header) { h.Set(HeaderID, id[:35]+"3") }, text, ErrNoMatch},
-		{"another time", func(h http.Header) { h.Set(HeaderTimestamp, "1800000001") }, text, ErrNoMatch},
-		{"the same time, written otherwise", func(h http.Header) { h.Set(HeaderTimestamp, "01800000000") }, text, ErrNoMatch},
-		{"another key", func(h http.Header) { h.Set(HeaderSignature, Sign([][]byte{newer}, id, now, []byte(text))) }, text, ErrNoMatch},
-		{"an empty key", func(h http.Header) { h.Set(HeaderSignature, Sign([][]byte{{}}, id, now, []byte(text))) }, text, ErrNoMatch},
+		{"another body", func(http.Header) {}, `{"order":43}`, errNoMatch},
+		{"a body with a space more", func(http.Header) {}, text + " ", errNoMatch},
+		{"no body", func(http.Header) {}, "", errNoMatch},
+		{"another id", func(h http.Header) { h.Set(HeaderID, id[:35]+"3") }, text, errNoMatch},
+		{"another time", func(h http.Header) { h.Set(HeaderTimestamp, "1800000001") }, text, errNoMatch},
+		{"the same time, written otherwise", func(h http.Header) { h.Set(HeaderTimestamp, "01800000000") }, text, errNoMatch},
+		{"another key", func(h http.Header) { h.Set(HeaderSignature, Sign([][]byte{newer}, id, now, []byte(text))) }, text, errNoMatch},
+		{"an empty key", func(h http.Header) { h.Set(HeaderSignature, Sign([][]byte{{}}, id, now, []byte(text))) }, text, errNoMatch},
 		{"a bit of the signature", func(h http.Header) {
 			signature(h, func(s string) string { return s[:5] + string(s[5]^1) + s[6:] })
-		}, text, ErrNoMatch},
-		{"half a signature", func(h http.Header) { signature(h, func(s string) string { return s[:20] }) }, text, ErrNoMatch},
-		{"no version", func(h http.Header) { signature(h, func(s string) string { return s[3:] }) }, text, ErrNoMatch},
-		{"an unknown version", func(h http.Header) { signature(h, func(s string) string { return "v2" + s[2:] }) }, text, ErrNoMatch},
-		{"the asymmetric version", func(h http.Header) { signature(h, func(s string) string { return "v1a" + s[2:] }) }, text, ErrNoMatch},
-		{"a version in capitals", func(h http.Header) { signature(h, strings.ToUpper) }, text, ErrNoMatch},
-		{"an empty signature", func(h http.Header) { h.Set(HeaderSignature, "v1,") }, text, ErrNoMatch},
-		{"spaces alone", func(h http.Header) { h.Set(HeaderSignature, "   ") }, text, ErrNoMatch},
-		{"a comma between signatures", func(h http.Header) { signature(h, func(s string) string { return "v1,x," + s }) }, text, ErrNoMatch},
+		}, text, errNoMatch},
+		{"half a signature", func(h http.Header) { signature(h, func(s string) string { return s[:20] }) }, text, errNoMatch},
+		{"no version", func(h http.Header) { signature(h, func(s string) string { return s[3:] }) }, text, errNoMatch},
+		{"an unknown version", func(h http.Header) { signature(h, func(s string) string { return "v2" + s[2:] }) }, text, errNoMatch},
+		{"the asymmetric version", func(h http.Header) { signature(h, func(s string) string { return "v1a" + s[2:] }) }, text, errNoMatch},
+		{"a version in capitals", func(h http.Header) { signature(h, strings.ToUpper) }, text, errNoMatch},
+		{"an empty signature", func(h http.Header) { h.Set(HeaderSignature, "v1,") }, text, errNoMatch},
+		{"spaces alone", func(h http.Header) { h.Set(HeaderSignature, "   ") }, text, errNoMatch},
+		{"a comma between signatures", func(h http.Header) { signature(h, func(s string) string { return "v1,x," + s }) }, text, errNoMatch},
 
 		{"others next to the right one", func(h http.Header) {
 			signature(h, func(s string) string { return "v2,abc v1a,def v1,short  nonsense " + s + " v1," })
 		}, text, nil},
 
-		{"no signature", func(h http.Header) { h.Del(HeaderSignature) }, text, ErrUnsigned},
-		{"no id", func(h http.Header) { h.Del(HeaderID) }, text, ErrMalformed},
-		{"no time", func(h http.Header) { h.Del(HeaderTimestamp) }, text, ErrMalformed},
-		{"two ids", func(h http.Header) { h.Add(HeaderID, "other") }, text, ErrMalformed},
-		{"two times", func(h http.Header) { h.Add(HeaderTimestamp, "1800000000") }, text, ErrMalformed},
-		{"two signature headers", func(h http.Header) { h.Add(HeaderSignature, "v1,x") }, text, ErrMalformed},
-		{"a time with a sign", func(h http.Header) { h.Set(HeaderTimestamp, "+1800000000") }, text, ErrMalformed},
-		{"a negative time", func(h http.Header) { h.Set(HeaderTimestamp, "-1") }, text, ErrMalformed},
-		{"a time in milliseconds", func(h http.Header) { h.Set(HeaderTimestamp, "1800000000000") }, text, ErrTooNew},
-		{"a date", func(h http.Header) { h.Set(HeaderTimestamp, "2027-01-15T08:00:00Z") }, text, ErrMalformed},
-		{"an endless time", func(h http.Header) { h.Set(HeaderTimestamp, strings.Repeat("9", 40)) }, text, ErrMalformed},
-		{"the largest time", func(h http.Header) { h.Set(HeaderTimestamp, fmt.Sprint(uint64(math.MaxInt64))) }, text, ErrMalformed},
-		{"the time zero", func(h http.Header) { h.Set(HeaderTimestamp, "0") }, text, ErrTooOld},
+		{"no signature", func(h http.Header) { h.Del(HeaderSignature) }, text, errUnsigned},
+		{"no id", func(h http.Header) { h.Del(HeaderID) }, text, errMalformed},
+		{"no time", func(h http.Header) { h.Del(HeaderTimestamp) }, text, errMalformed},
+		{"two ids", func(h http.Header) { h.Add(HeaderID, "other") }, text, errMalformed},
+		{"two times", func(h http.Header) { h.Add(HeaderTimestamp, "1800000000") }, text, errMalformed},
+		{"two signature headers", func(h http.Header) { h.Add(HeaderSignature, "v1,x") }, text, errMalformed},
+		{"a time with a sign", func(h http.Header) { h.Set(HeaderTimestamp, "+1800000000") }, text, errMalformed},
+		{"a negative time", func(h http.Header) { h.Set(HeaderTimestamp, "-1") }, text, errMalformed},
+		{"a time in milliseconds", func(h http.Header) { h.Set(HeaderTimestamp, "1800000000000") }, text, errTooNew},
+		{"a date", func(h http.Header) { h.Set(HeaderTimestamp, "2027-01-15T08:00:00Z") }, text, errMalformed},
+		{"an endless time", func(h http.Header) { h.Set(HeaderTimestamp, strings.Repeat("9", 40)) }, text, errMalformed},
+		{"the largest time", func(h http.Header) { h.Set(HeaderTimestamp, fmt.Sprint(uint64(math.MaxInt64))) }, text, errMalformed},
+		{"the time zero", func(h http.Header) { h.Set(HeaderTimestamp, "0") }, text, errTooOld},
 	} {
 		h := signedHeaders([][]byte{older}, id, now, text)
 		c.edit(h)
@@ -259,7 +259,7 @@ func TestWithoutAKeyNoSignatureIsAccepted(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := signedHeaders([][]byte{{}, older}, "id", now, "")
 	for _, keys := range [][][]byte{nil, {}} {
-		if err := Verify(keys, h, nil, now); !errors.Is(err, ErrNoMatch) {
+		if err := Verify(keys, h, nil, now); !errors.Is(err, errNoMatch) {
 			t.Errorf("%v: %v", keys, err)
 		}
 	}
@@ -273,12 +273,12 @@ func TestAReplayIsRefusedAfterFiveMinutes(t *testing.T) {
 		want  error
 	}{
 		{0, nil},
-		{Tolerance, nil},
-		{Tolerance + 1, ErrTooOld},
-		{24 * time.Hour, ErrTooOld},
-		{-Tolerance, nil},
-		{-Tolerance - 1, ErrTooNew},
-		{-24 * time.Hour, ErrTooNew},
+		{tolerance, nil},
+		{tolerance + 1, errTooOld},
+		{24 * time.Hour, errTooOld},
+		{-tolerance, nil},
+		{-tolerance - 1, errTooNew},
+		{-24 * time.Hour, errTooNew},
 	} {
 		if err := Verify([][]byte{older}, h, []byte("hello"), sent.Add(c.after)); !errors.Is(err, c.want) {
 			t.Errorf("%v after it was sent: %v, want %v", c.after, err, c.want)
@@ -292,7 +292,7 @@ func TestADotInAnIDDoesNotChangeWhereTheBodyBegins(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := signedHeaders([][]byte{older}, "a", now, "1800000000.rest")
 	h.Set(HeaderID, "a.1800000000")
-	if err := Verify([][]byte{older}, h, []byte("rest"), now); !errors.Is(err, ErrMalformed) {
+	if err := Verify([][]byte{older}, h, []byte("rest"), now); !errors.Is(err, errMalformed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -346,7 +346,7 @@ func FuzzVerify(f *testing.F) {
 		// An accepted callback was signed: a new signature of it equals one of
 		// its signatures.
 		at, err := parseTimestamp(stamp)
-		if err != nil || now.Sub(at).Abs() > Tolerance || id == "" || strings.Contains(id, ".") {
+		if err != nil || now.Sub(at).Abs() > tolerance || id == "" || strings.Contains(id, ".") {
 			t.Fatalf("accepted id %q at %q", id, stamp)
 		}
 		again := strings.Fields(Sign([][]byte{newer, older}, id, at, body))

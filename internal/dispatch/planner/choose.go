@@ -143,7 +143,9 @@ func (l *lane) rank() rank {
 // putLane gives l its state and its place in the tree.
 func (c *chooser) putLane(l *lane, state laneState, monotonic time.Duration) {
 	before := l.state
-	l.state = state
+	if l.state = state; state == before && state != ready {
+		return
+	}
 	if state == ready && before != ready {
 		l.readySince = monotonic
 	}
@@ -181,6 +183,9 @@ func (c *chooser) countBusy(l *lane, by int) {
 // putQueue gives q its place in its namespace and in quarantine, where g is its
 // gate.
 func (c *chooser) putQueue(q *queue, g gate) {
+	if !q.hasReady() && !q.node.inTree && !q.quarantineNode.inTree {
+		return
+	}
 	need := neverFits
 	if g.hand {
 		need = *q.bands[task.RunNow].lanes.minCost()

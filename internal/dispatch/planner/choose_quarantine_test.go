@@ -118,7 +118,7 @@ func TestAQueueWithTasksOnlyInQuarantineReportsNoLimit(t *testing.T) {
 	}
 	pl.Settle(noon)
 	q := pl.queues[queueKey{"", "q"}]
-	if l, _ := pl.limitOf(q, noon.Time()); l != NoLimit {
+	if l, _ := pl.limitOf(q, noon.Time()); l != noLimit {
 		t.Errorf("limited by %q", l)
 	}
 	pl.choose.slots.take(&destination{class: unknown})

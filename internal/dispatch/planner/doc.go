@@ -3,7 +3,7 @@
 // A Planner holds the near future of a store: the waiting tasks it knows, lane
 // by lane, and the limits that apply to them. Its caller passes the time and
 // the store's replies, and calls Settle after each group of such events. Settle
-// returns Effects: which of the calls below are useful now, and when to call
+// returns effects: which of the calls below are useful now, and when to call
 // again.
 //
 //	Hint, Offer              a task waits

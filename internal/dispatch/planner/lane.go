@@ -31,10 +31,9 @@ type lane struct {
 
 	ahead
 	turn
-	wakeup   Wakeup      // set for the due time of its first task while waiting
-	firing   bool        // it is in Planner.firing
-	foreseen task.Millis // the due time for which dueSoon last recorded expected work
-	emptied  task.Millis // when it was first seen idle; zero means that it is not idle
+	wakeup  Wakeup      // set for the due time of its first task while waiting
+	firing  bool        // it is in Planner.firing
+	emptied task.Millis // when it was first seen idle; zero means that it is not idle
 
 	marked bool // it is in Planner.lanesChanged
 	refit  bool // it may have too many tasks, or room for more: see mark

@@ -12,7 +12,7 @@ type limits struct {
 	breakMost  time.Duration // the longest wait of a breaker
 
 	broken   int             // number of destinations with a breaker that is not closed
-	breakers []BreakerChange // for Effects
+	breakers []BreakerChange // for effects
 
 	pending  []*LimitLease // leases that send a request next
 	asking   int           // number of leases with a request under way
@@ -64,7 +64,7 @@ func (q *queue) full(now time.Duration) bool {
 // Reasons that also concern other lanes of its queue are not counted. A lane
 // runs at most most attempts.
 func (l *lane) blocks(most int, now time.Duration) (by Limit, until time.Duration) {
-	if by, until = l.destination.blocks(l, now); by != NoLimit {
+	if by, until = l.destination.blocks(l, now); by != noLimit {
 		return by, until
 	}
 	switch limit, qd := l.queue.settings.PerDestination, l.queueDestination; {
@@ -73,5 +73,5 @@ func (l *lane) blocks(most int, now time.Duration) (by Limit, until time.Duratio
 	case l.running >= most:
 		return LimitSlots, 0
 	}
-	return NoLimit, 0
+	return noLimit, 0
 }

@@ -17,27 +17,19 @@ import (
 // rounding errors.
 //
 // A pick reserves a token, and its start charges the token, so a pick without a
-// granted claim is never charged.
+// granted claim is never charged. A start that then sends nothing keeps its token.
 type bucket struct {
 	interval float64 // nanoseconds for one token; zero means no limit
 	burst    float64
 	filled   time.Duration // when the bucket was full last
 	count    float64       // tokens charged since filled; a fraction after a change of the rate
 	reserved int
-
-	// A charge can be undone only if the bucket had room for its token all the
-	// time. It had no room if the bucket was full since the charge, or would
-	// have been full without the charges counted in out; in both cases a refill
-	// has already replaced the token.
-	mark uint64 // counts the times when the bucket had no room
-	out  int    // number of charges that can still be undone
 }
 
 // configure changes the limit. Tokens that were used under the old limit still
 // count, up to the depth of the new bucket.
 func (b *bucket) configure(q *settings.QueueSettings, now time.Duration) {
 	debt := b.debt(now)
-	b.mark++
 	if q.Rate == 0 {
 		b.interval, b.burst, b.count = 0, 0, 0
 		return
@@ -73,28 +65,11 @@ func (b *bucket) next(now time.Duration) time.Duration {
 	return from + time.Duration(math.Ceil(short*b.interval))
 }
 
-// charge takes a reserved token, and returns the mark under which end can undo
-// the charge.
-func (b *bucket) charge(now time.Duration) uint64 {
+// charge takes a reserved token.
+func (b *bucket) charge(now time.Duration) {
 	b.reserved--
-	debt := b.debt(now)
-	if debt < float64(b.out) {
-		b.mark++
-	}
-	if debt == 0 {
+	if b.debt(now) == 0 {
 		b.filled, b.count = now, 0
 	}
 	b.count++
-	b.out++
-	return b.mark
-}
-
-// end ends a start that was charged under mark. If nothing was sent, the token
-// returns to the bucket, unless more attempts than the limit could start
-// because of that.
-func (b *bucket) end(mark uint64, unsent bool) {
-	b.out--
-	if unsent && mark == b.mark && b.limited() {
-		b.count--
-	}
 }

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -58,7 +57,7 @@ func (d *destination) blocks(l *lane, now time.Duration) (by Limit, until time.D
 	case d.breaker.open && d.breaker.probe != 0:
 		return LimitBreaker, 0
 	}
-	return NoLimit, 0
+	return noLimit, 0
 }
 
 // maxStartDelay is the longest time between the end of a receiver's delay and
@@ -192,12 +191,7 @@ const (
 var breakerNames = [...]string{Closed: "closed", Open: "open", HalfOpen: "half-open"}
 
 // String returns the name of the state, as metrics and the API use it.
-func (b Breaker) String() string {
-	if int(b) >= len(breakerNames) {
-		return fmt.Sprintf("Breaker(%d)", uint8(b))
-	}
-	return breakerNames[b]
-}
+func (b Breaker) String() string { return breakerNames[min(int(b), len(breakerNames)-1)] }
 
 // firstRest is how long a breaker stays open the first time.
 const firstRest = time.Second

@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// requestAhead is how long before a task is due its permits are requested,
-	// so that the round trip to the store does not make the task late.
-	requestAhead = 25 * time.Millisecond
 	// keepPermits is how long permits are kept for which no other node waits.
 	// keepTokens is the same for tokens, and the longest delay before their use
 	// is reported.
@@ -48,7 +45,6 @@ type LimitLease struct {
 	reserved int           // reserved by picks
 	after    time.Duration // when the last token becomes usable
 	used     uint64        // tokens used since the lease was created
-	mark     uint64        // changes with each request, which reports the tokens used before it
 	usedAt   time.Duration // when the last token was used
 	low      int           // request more when at most this many tokens are free
 
@@ -59,12 +55,6 @@ type LimitLease struct {
 	askAt    time.Duration // when to ask again, from the last reply; zero means whenever it is useful
 	backsOff bool          // the last reply granted less than the request, or failed: do not ask before askAt
 	replied  time.Duration
-
-	foreseen time.Duration // work is expected until then
-	coming   int           // how many tasks are expected
-
-	peaks  [2]int // the largest demand in this period and in the one before
-	period time.Duration
 
 	pending   bool // it is in limits.pending
 	needsSlot bool // it is in limits.needSlot
@@ -127,25 +117,12 @@ func (l *LimitLease) covers(now time.Duration) bool {
 	return l.lives(now) && (l.tokens > 1 || l.tokens == 1 && l.after <= now)
 }
 
-// charge uses the token that a pick has reserved, and returns the mark under
-// which end can undo this.
-func (l *LimitLease) charge(now time.Duration) uint64 {
+// charge uses the token that a pick has reserved.
+func (l *LimitLease) charge(now time.Duration) {
 	l.reserved--
 	l.tokens--
 	l.used++
 	l.usedAt = now
-	return l.mark
-}
-
-// end ends a start that was charged under mark. If nothing was sent, the token
-// becomes available again, unless its use was already reported, because the
-// store's bucket has been refilling since the report. In that case l.mark
-// differs from mark, and the unreported uses belong to later starts.
-func (l *LimitLease) end(mark uint64, unsent bool) {
-	if unsent && mark == l.mark {
-		l.used--
-		l.tokens++
-	}
 }
 
 // expire removes all permits and tokens after the end of the lease. The reply
@@ -156,26 +133,7 @@ func (l *LimitLease) expire() {
 	if !l.asking {
 		l.reported = l.used // the other nodes' parts no longer depend on ours
 	}
-	l.mark++
 	l.until.Store(0)
-}
-
-// demand records that n attempts could be under way. It returns n if other
-// nodes wait, and otherwise the largest demand of the recent past, so that
-// small changes cause no requests.
-func (l *LimitLease) demand(n int, now time.Duration) int {
-	if d := now - l.period; d >= keepPermits/2 {
-		l.peaks[1] = l.peaks[0]
-		if d >= keepPermits {
-			l.peaks[1] = 0
-		}
-		l.peaks[0], l.period = 0, now
-	}
-	l.peaks[0] = max(l.peaks[0], n)
-	if l.share >= 0 {
-		return n
-	}
-	return max(l.peaks[0], l.peaks[1])
 }
 
 // next returns when l must ask, even if no other event comes. Zero means never.
@@ -217,15 +175,14 @@ func (l *LimitLease) inUse() bool {
 	return l.queue.lease == l || l.destination != nil && l.destination.lease == l
 }
 
-// needsPermits reports whether a task that is due, or soon will be, waits for a
-// permit or a token, unless a slot is missing too.
-func (l *LimitLease) needsPermits(now time.Duration) bool {
-	soon := l.foreseen > now
+// needsPermits reports whether a task that is due waits for a permit or a token,
+// unless a slot is missing too.
+func (l *LimitLease) needsPermits() bool {
 	if l.destination != nil {
-		return l.destination.running >= l.held && l.held < l.limit() && (soon || slices.ContainsFunc(l.destination.lanes, (*lane).busy))
+		return l.destination.running >= l.held && l.held < l.limit() && slices.ContainsFunc(l.destination.lanes, (*lane).busy)
 	}
 	q := l.queue
-	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && (soon || q.needsToken())
+	hand, routine := q.bands[task.RunNow].lanes.size > 0, !q.holds(task.Normal) && q.needsToken()
 	if l.rated() && routine && l.tokens-l.reserved <= l.low && (l.reserved == 0 || l.tokens > l.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
 		return true
 	}
@@ -240,7 +197,6 @@ func (l *LimitLease) ask(due int, stopping bool, now time.Duration) store.Permit
 		l.expire()
 	}
 	l.pending, l.asking, l.hinted, l.reported, l.requested = false, true, false, l.used, [2]int{}
-	l.mark++
 	ask := store.PermitAsk{PermitScope: l.scope, Concurrency: l.limit(), Used: l.used, UsedAgo: now - l.usedAt}
 	if l.rated() {
 		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), l.reserved+min(due, q.BurstOrDefault())
@@ -249,10 +205,13 @@ func (l *LimitLease) ask(due int, stopping bool, now time.Duration) store.Permit
 	}
 	if ask.Concurrency > 0 {
 		running := l.running()
-		ask.Want = min(l.demand(running+due, now), ask.Concurrency)
-		if stopping {
+		switch ask.Want = running + due; {
+		case stopping:
 			ask.Want = running
+		case l.share < 0 && ask.Want > 0: // no other node waits, so small changes cause no request
+			ask.Want = max(ask.Want, l.held)
 		}
+		ask.Want = min(ask.Want, ask.Concurrency)
 		keep := min(l.held, ask.Want)
 		if l.share >= 0 {
 			keep = min(keep, l.share)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/internal/dispatch/permittest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest/permittest"
 	"pgregory.net/rapid"
 )
 
@@ -94,9 +94,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						pl.Release(p, Nothing, nil)
 						continue
 					}
-					expired := !pl.Covered(p)
-					pl.Begin(p)
-					if expired {
+					if !pl.Begin(p) {
 						pl.Release(p, Unsent, nil)
 						continue
 					}
@@ -226,9 +224,7 @@ func (o *one) passes(d time.Duration) {
 func (o *one) start(picks []Pick) (began []*Pick) {
 	for i := range picks {
 		p := &picks[i]
-		covered := o.Covered(p)
-		o.Begin(p)
-		if !covered {
+		if !o.Begin(p) {
 			o.Release(p, Unsent, nil)
 			continue
 		}
@@ -277,23 +273,6 @@ func TestASlowClaimDoesNotUseAnExpiredToken(t *testing.T) {
 		t.Errorf("of %d claims that took long %d have started, want 2", len(slow), n)
 	}
 	o.wantStarts(0, "with no token left")
-}
-
-// TestAnUnsentStartGivesBackNoTokenThatWasReportedAsUsed: the store has
-// refilled its bucket since.
-func TestAnUnsentStartGivesBackNoTokenThatWasReportedAsUsed(t *testing.T) {
-	o := newOne(t, 10, 1)
-	o.due(1)
-	o.asks()()
-	first := o.wantStarts(1, "first")
-	o.due(2)
-	o.passes(200 * time.Millisecond)
-	o.asks()()
-	second := o.wantStarts(1, "when there was a second token")
-	o.Release(first[0], Unsent, nil)
-	o.wantStarts(0, "with the token of the second")
-	o.Release(second[0], Unsent, nil)
-	o.wantStarts(1, "with a token that is unused")
 }
 
 // TestTokensThatAreGivenBackAreNotUsed: not even before the store has them.

@@ -101,7 +101,7 @@ func (pl *Planner) considerRequest(l *LimitLease) {
 // might trigger a check.
 func (pl *Planner) lacksPermits(l *LimitLease) bool {
 	switch {
-	case pl.limits.stopping || !l.needsPermits(pl.monotonic):
+	case pl.limits.stopping || !l.needsPermits():
 		return false
 	case pl.choose.slots.anyFree(pl.costOf(l)):
 		return true
@@ -142,41 +142,13 @@ func (pl *Planner) costOf(l *LimitLease) cost {
 	return c
 }
 
-// dueSoon reports whether the first task of l, which is not due yet, is due
-// within requestAhead. If so, it records the expected work in the leases of l.
-func (l *lane) dueSoon(now task.Millis, monotonic time.Duration) bool {
-	wait := l.earliest().Sub(now)
-	if wait > requestAhead {
-		return false
-	}
-	if l.foreseen == l.earliest() {
-		return true
-	}
-	l.foreseen = l.earliest()
-	for _, lease := range [...]*LimitLease{l.queue.lease, l.queueDestination.lease} {
-		if lease == nil {
-			continue
-		}
-		if lease.foreseen <= monotonic {
-			lease.coming = 0
-		}
-		lease.foreseen = max(lease.foreseen, monotonic+wait)
-		lease.coming += l.dueBy(l.earliest().Add(requestAhead), mostAsked)
-	}
-	return true
-}
-
-// countStartable returns how many tasks could start now or soon if the limits
-// of l allowed it. It stops counting at mostAsked and at the number of free
-// slots.
+// countStartable returns how many tasks could start now if the limits of l allowed
+// it. It stops counting at mostAsked and at the number of free slots.
 func (pl *Planner) countStartable(l *LimitLease, now task.Millis) int {
 	if pl.limits.stopping {
 		return 0
 	}
 	n, most := 0, min(pl.choose.slots.free+pl.choose.slots.freeHandlers(), mostAsked)
-	if l.foreseen > pl.monotonic {
-		n = l.coming
-	}
 	count := func(lane *lane) bool {
 		n += lane.dueBy(now, most-n)
 		return n < most
@@ -184,7 +156,7 @@ func (pl *Planner) countStartable(l *LimitLease, now task.Millis) int {
 	switch {
 	case l.destination != nil:
 		for _, lane := range l.destination.lanes {
-			if by, _ := lane.destination.blocks(lane, pl.monotonic); lane.busy() && by == NoLimit && !count(lane) {
+			if by, _ := lane.destination.blocks(lane, pl.monotonic); lane.busy() && by == noLimit && !count(lane) {
 				break
 			}
 		}

@@ -41,7 +41,7 @@ func TestALimitThatHasJustEndedIsNotReported(t *testing.T) {
 		t.Errorf("the limit is %q, want %q", l, LimitRate)
 	}
 	pl.Tick(time.Second) // the wake-up comes a moment later
-	if l := limit(); l != NoLimit {
+	if l := limit(); l != noLimit {
 		t.Errorf("the limit is %q although the queue has a token", l)
 	}
 }

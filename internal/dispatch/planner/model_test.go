@@ -23,7 +23,7 @@ type world struct {
 	now       task.Millis
 	monotonic time.Duration
 	planner   *Planner
-	survey    bool // Effects.Survey, not done yet
+	survey    bool // effects.Survey, not done yet
 
 	tasks     map[task.Key]*record
 	lanes     []task.Lane

@@ -17,7 +17,6 @@ type Pick struct {
 
 	lane  *lane
 	probe uint64 // the number of the pick; zero means that the result of the attempt decides about no breaker
-	mark  uint64 // valid after Begin; it belongs to the lease of the queue if charges is set, otherwise to the bucket
 
 	// shared holds the leases of the queue and of its destination, where nil
 	// means that nodes share no such limit.
@@ -90,9 +89,13 @@ func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	return p
 }
 
-// Begin records that the claim of a pick was granted, and that its attempt
-// starts.
-func (pl *Planner) Begin(p *Pick) {
+// Begin records that the claim of a pick was granted, and that its attempt starts.
+// It returns false if the attempt must not start, because a lease of its permits or
+// its token has ended during the claim.
+func (pl *Planner) Begin(p *Pick) bool {
+	if !p.Permitted(pl.monotonic) || p.charges && !p.shared[0].covers(pl.monotonic) {
+		return false
+	}
 	p.began = true
 	l := p.lane
 	if l.quarantined() {
@@ -102,11 +105,12 @@ func (pl *Planner) Begin(p *Pick) {
 	switch {
 	case l.urgent():
 	case p.charges:
-		p.mark = p.shared[0].charge(pl.monotonic)
+		p.shared[0].charge(pl.monotonic)
 		pl.markLease(p.shared[0])
 	default:
-		p.mark = l.queue.bucket.charge(pl.monotonic)
+		l.queue.bucket.charge(pl.monotonic)
 	}
+	return true
 }
 
 // reserved returns the counter of tokens reserved by picks.
@@ -125,25 +129,13 @@ func (p *Pick) Permitted(now time.Duration) bool {
 	return (!p.permit || q.lives(now)) && (qd == nil || qd.lives(now))
 }
 
-// Covered reports whether the leases still allow p to begin. It must be called
-// after the claim was granted, because a lease can end during the claim.
-func (pl *Planner) Covered(p *Pick) bool {
-	return p.Permitted(pl.monotonic) && (!p.charges || p.shared[0].covers(pl.monotonic))
-}
-
 // Release releases the slot, permits and reservations of a pick. cause is the
 // outcome of its attempt, or nil if no attempt began. If the receiver's breaker
 // changes, the BreakerChange contains cause.
 func (pl *Planner) Release(p *Pick, e Evidence, cause *task.Outcome) {
 	l, d := p.lane, p.lane.destination
-	switch {
-	case l.urgent():
-	case !p.began:
+	if !p.began && !l.urgent() {
 		*p.reserved()--
-	case p.charges:
-		p.shared[0].end(p.mark, e == Unsent)
-	default:
-		l.queue.bucket.end(p.mark, e == Unsent)
 	}
 	pl.choose.end(l, p.class, e)
 	if pl.limits.attempted(d, p, e, pl.monotonic, cause) {

@@ -32,7 +32,7 @@ type Planner struct {
 	slotFreed     bool      // for settle: an attempt has ended
 	updates       []*update // unfinished updates, in round-robin order
 	pieces        int       // number of lanes in one piece
-	wakeups       []*Wakeup // for Effects: those with a changed moment
+	wakeups       []*Wakeup // for effects: those with a changed moment
 
 	firing []*lane      // lanes of schedules that are or were due
 	ended  []*namespace // namespaces of schedules that may wait for an ended occurrence, in round-robin order

@@ -58,6 +58,27 @@ func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
 	want(t, "after the wakeup", names(pl, noon, 10), "t")
 }
 
+// The lane of a task is ready. Before the claim, the task is moved, or the clock is
+// set back: the task is picked at its due time, and not before.
+func TestATaskOfAReadyLaneIsNotPickedEarly(t *testing.T) {
+	for about, change := range map[string]func(pl *Planner) (now task.Millis){
+		"the task was moved":     func(pl *Planner) task.Millis { pl.Hint(noon, entry("host", "t", noon+1000)); return noon },
+		"the clock was set back": func(*Planner) task.Millis { return noon - 1000 },
+	} {
+		pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
+		pl.Hint(noon, entry("host", "t", noon))
+		if !pl.Settle(noon).Claim {
+			t.Fatal("the lane is not ready")
+		}
+		now := change(pl)
+		want(t, about, names(pl, now, 10))
+		for _, l := range pl.lanes {
+			pl.Wake(&l.wakeup, now+1000)
+		}
+		want(t, about+", at its time", names(pl, now+1000, 10), "t")
+	}
+}
+
 func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.Hint(noon-1000, entry("host", "t", noon))

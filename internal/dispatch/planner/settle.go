@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Effects is the work that events have caused since the last call of Settle.
-type Effects struct {
+// effects is the work that events have caused since the last call of Settle.
+type effects struct {
 	Claim   bool // a task can start: call Take
 	Fire    bool // a schedule is due: call TakeFires
 	Refill  bool // a lane has room for more tasks, or work is left: call Reads and Settle
@@ -22,10 +22,10 @@ type Effects struct {
 
 // Settle must be called after each group of other calls. It does the next piece
 // of the work on many lanes that is left.
-func (pl *Planner) Settle(now task.Millis) Effects {
+func (pl *Planner) Settle(now task.Millis) effects {
 	pl.markNextPiece()
 	pl.settle(now)
-	e := Effects{
+	e := effects{
 		Claim:     pl.choose.first(pl.monotonic) != nil,
 		Fire:      pl.fires(),
 		Refill:    len(pl.window.toRead)+len(pl.updates) > 0,
@@ -197,14 +197,11 @@ func (pl *Planner) settleLane(l *lane, now task.Millis) {
 	case l.order.len() == 0:
 	case l.earliest() > now:
 		state, wake = waiting, l.earliest()
-		if (l.queue.lease != nil || l.queueDestination.lease != nil) && !l.dueSoon(now, pl.monotonic) {
-			wake = wake.Add(-requestAhead)
-		}
 	case l.schedules():
 		state = ready
 	default:
 		state = ready
-		if by, _ := pl.blocks(l); by != NoLimit {
+		if by, _ := pl.blocks(l); by != noLimit {
 			state, l.rests = blocked, by == LimitUnsent
 		}
 	}

@@ -15,11 +15,10 @@ type Destination struct {
 	Breaker Breaker
 	Until   time.Time // the end of its open breaker or of the delay it asked for; nothing is sent before; zero means neither
 
-	Running   int           // attempts under way
-	Waiting   int           // known tasks that wait
-	Overdue   int           // those that are due
-	Oldest    time.Duration // for how long the first of them has been due
-	Allowance int           // attempts that can be under way without borrowing, over its lanes
+	Running int           // attempts under way
+	Waiting int           // known tasks that wait
+	Overdue int           // those that are due
+	Oldest  time.Duration // for how long the first of them has been due
 }
 
 // Limit is the reason why due tasks of a queue wait.
@@ -27,9 +26,9 @@ type Limit string
 
 // The limits. If several apply, the first one is named.
 const (
-	// NoLimit means that no task is due, or that tasks only wait for their
+	// noLimit means that no task is due, or that tasks only wait for their
 	// turn: one is about to start, or is in quarantine.
-	NoLimit          Limit = ""
+	noLimit          Limit = ""
 	LimitSuspended   Limit = "suspended"   // its namespace is suspended
 	LimitPurge       Limit = "purge"       // a purge is under way
 	LimitPause       Limit = "pause"       // the queue is paused
@@ -86,7 +85,7 @@ func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) (
 			s.Until = pl.wallAt(until, now)
 		}
 		now = walk(&d.lanes, now, pause, func(l *lane, overdue int, oldest time.Duration) {
-			s.Waiting, s.Allowance = s.Waiting+l.order.len(), s.Allowance+l.allowance
+			s.Waiting += l.order.len()
 			s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
 		})
 		list = append(list, s)
@@ -140,12 +139,12 @@ func (pl *Planner) endAt(end time.Duration, now time.Time) time.Time {
 
 // limitOf returns the reason why tasks of q wait, and the end of that reason.
 func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
-	if by, until := pl.heldBy(task.Lane{Namespace: q.key.namespace, Queue: q.key.name, Priority: task.Normal}, now); by != NoLimit {
+	if by, until := pl.heldBy(task.Lane{Namespace: q.key.namespace, Queue: q.key.name, Priority: task.Normal}, now); by != noLimit {
 		return by, until
 	}
 	switch at := q.token(pl.monotonic); {
 	case q.busy == 0:
-		return NoLimit, time.Time{}
+		return noLimit, time.Time{}
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
 	case !q.hasReady(): // a node without permits requests none while no lane needs them
@@ -156,18 +155,18 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	case q.needsToken() && at > pl.monotonic:
 		return LimitRate, pl.endAt(at, now)
 	case !q.node.inTree && !q.quarantineNode.inTree: // a limit has just ended, and the wake-up comes
-		return NoLimit, time.Time{}
+		return noLimit, time.Time{}
 	case !pl.choose.fits(q):
 		return LimitSlots, time.Time{}
 	}
-	return NoLimit, time.Time{}
+	return noLimit, time.Time{}
 }
 
 // WaitsFor returns why a due task of a lane does not start, and when that reason
 // ends by itself; zero means never, or unknown. Another reason can follow. Of a
 // lane that was not read yet, only the settings and LimitRunner are known.
 func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time.Time) {
-	if by, until = pl.heldBy(name, now); by != NoLimit {
+	if by, until = pl.heldBy(name, now); by != noLimit {
 		return by, until
 	}
 	l := pl.lanes[name]
@@ -193,7 +192,7 @@ func (pl *Planner) heldBy(l task.Lane, now time.Time) (by Limit, until time.Time
 // waitsFor is WaitsFor for a lane that no setting holds.
 func (pl *Planner) waitsFor(l *lane) (by Limit, until time.Duration) {
 	q, k := l.queue, l.destination.kind
-	if by, until = pl.blocks(l); by != NoLimit {
+	if by, until = pl.blocks(l); by != noLimit {
 		return by, until
 	}
 	switch at := q.token(pl.monotonic); {

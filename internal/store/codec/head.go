@@ -61,8 +61,8 @@ const (
 	maxHeadKind = 3
 )
 
-func decodeFields(t *task.Task, src []byte, same string) error {
-	h := readHead(same, t.Name)
+func decodeFields(t *task.Task, src string) error {
+	h := readHead(src, t.Name)
 	if h.damaged {
 		return errHead
 	}
@@ -70,8 +70,9 @@ func decodeFields(t *task.Task, src []byte, same string) error {
 	t.Request.BodySize, t.Request.BodyKind = int(h.body>>2), task.BodyKind(h.body&maxHeadKind)
 	setTexts(t, h.flags, h.id, h.url)
 	h.setTimes(t)
-	if err := eachField(src[len(same)-len(h.src):], h.src, func(f field) error { return setField(t, f) }); err != nil {
-		return err
+	c := read(h.reader)
+	if c.task(t); c.isDamaged() {
+		return errFields
 	}
 	h.setDue(t)
 	return setDerived(t, h.flags)
@@ -182,7 +183,10 @@ func isDestination(d, url string, scheme uint64) bool {
 	return len(d) == len(host)+len(port) && strings.HasPrefix(d, host) && strings.HasSuffix(d, port)
 }
 
-var errHead = fmt.Errorf("head: %w", ErrDamaged)
+var (
+	errHead   = fmt.Errorf("head: %w", ErrDamaged)
+	errFields = fmt.Errorf("fields: %w", ErrDamaged)
+)
 
 type head[T string | []byte] struct {
 	reader[T] // after the head

@@ -31,9 +31,9 @@ type Need uint8
 
 // The needs. A medium that runs full refuses the last of them first.
 const (
-	NoMore      Need = iota // no client asked for it, or a task or a schedule ends or pauses: never refused
+	noMore      Need = iota // no client asked for it, or a task or a schedule ends or pauses: never refused
 	MoreBytes               // a record changes
-	MorePending             // a task that had ended waits again
+	morePending             // a task that had ended waits again
 	MoreRecords             // a new task or occurrence
 )
 
@@ -63,7 +63,7 @@ type Seen uint8
 
 // The parts.
 const (
-	SeenRecord Seen = iota
+	seenRecord Seen = iota
 	SeenKeyOwner
 	SeenSettings
 	SeenCounts
@@ -114,27 +114,27 @@ func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err 
 			return SeenCounts, err
 		}
 	}
-	if d.Need == NoMore {
-		return SeenRecord, nil
+	if d.Need == noMore {
+		return seenRecord, nil
 	}
-	return SeenRecord, f.Room(d.Need)
+	return seenRecord, f.Room(d.Need)
 }
 
 // needOf returns how badly a step needs room.
 func needOf(st *store.Step, old *task.Task, r task.Result) Need {
 	switch {
 	case st.Kind != store.Change && st.Kind != store.Fire:
-		return NoMore
+		return noMore
 	case r.Spawned != nil || st.Kind == store.Change && old == nil:
 		return MoreRecords
 	case pends(r.Task) && !pends(old):
-		return MorePending
+		return morePending
 	case st.Kind == store.Fire:
-		return NoMore
+		return noMore
 	}
 	switch st.Transition.(type) {
 	case task.Cancel, task.RemoveSchedule, task.PauseSchedule:
-		return NoMore
+		return noMore
 	}
 	return MoreBytes
 }

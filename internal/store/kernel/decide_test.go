@@ -65,10 +65,10 @@ func TestTheFirstCheckThatRefusesGivesTheError(t *testing.T) {
 			seen Seen
 		}{
 			{errors.Is(d.Err, task.ErrIdempotencyReuse), SeenKeyOwner},
-			{errors.Is(d.Err, task.ErrExists), SeenRecord},
+			{errors.Is(d.Err, task.ErrExists), seenRecord},
 			{errors.As(d.Err, &missing), SeenSettings},
 			{errors.As(d.Err, &quota), SeenCounts},
-			{errors.Is(d.Err, task.ErrFull), SeenRecord},
+			{errors.Is(d.Err, task.ErrFull), seenRecord},
 		}
 		for i, r := range refusals {
 			if has(i) {
@@ -111,20 +111,20 @@ func TestTheEndOfATaskNeedsNoRoom(t *testing.T) {
 		need   Need
 		synced bool
 	}{
-		{waits, store.Changes([]task.Change{task.Cancel{Key: waits.Key()}})[0], NoMore, true},
+		{waits, store.Changes([]task.Change{task.Cancel{Key: waits.Key()}})[0], noMore, true},
 		{waits, store.Changes([]task.Change{task.Patch{Key: waits.Key(), Labels: map[string]*string{"x": &label}}})[0], MoreBytes, true},
-		{waits, claim, NoMore, false},
-		{runs, store.Extensions([]task.Extension{{Key: runs.Key(), Token: "t", Until: 20}})[0], NoMore, false},
-		{runs, settlement, NoMore, true},
-		{runs, store.Step{Key: runs.Key(), Transition: Reap{}, Kind: store.Reaping}, NoMore, true},
-		{&ended, store.Step{Key: ended.Key(), Transition: Remove{}, Kind: store.Removal}, NoMore, true},
+		{waits, claim, noMore, false},
+		{runs, store.Extensions([]task.Extension{{Key: runs.Key(), Token: "t", Until: 20}})[0], noMore, false},
+		{runs, settlement, noMore, true},
+		{runs, store.Step{Key: runs.Key(), Transition: Reap{}, Kind: store.Reaping}, noMore, true},
+		{&ended, store.Step{Key: ended.Key(), Transition: Remove{}, Kind: store.Removal}, noMore, true},
 		{nil, create, MoreRecords, true},
-		{&dead, store.Changes([]task.Change{task.Revive{Key: dead.Key()}})[0], MorePending, true},
+		{&dead, store.Changes([]task.Change{task.Revive{Key: dead.Key()}})[0], morePending, true},
 	}
 	for _, c := range steps {
 		m := &medium{settings: settings.NewSettings(), full: true}
 		d := Decide(10, settings.Actor{}, &c.step, "", c.old, m)
-		if refused := errors.Is(d.Err, task.ErrFull); refused != (c.need != NoMore) || d.Applied == refused {
+		if refused := errors.Is(d.Err, task.ErrFull); refused != (c.need != noMore) || d.Applied == refused {
 			t.Errorf("%T: %+v", c.step.Transition, d)
 		}
 		if m.full = false; len(m.asked) != 0 && (len(m.asked) > 1 || m.asked[0] != c.need) {

@@ -49,8 +49,8 @@ func appendEntries(dst []Entry, t *task.Task) []Entry {
 	return append(dst, Entry{DoneByEnd, t.FinishedAt}, Entry{ByRetention, t.KeepUntil})
 }
 
-// EndIndexes returns the indexes with the tasks in these states by their ends.
-func EndIndexes(states []task.State) (indexes []Index) {
+// endIndexes returns the indexes with the tasks in these states by their ends.
+func endIndexes(states []task.State) (indexes []Index) {
 	for _, s := range states {
 		in := DoneByEnd
 		if s == task.Dead {

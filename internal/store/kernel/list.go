@@ -17,7 +17,7 @@ func List(ctx context.Context, r Reader, f task.Filter, page task.Page) (task.Li
 	l.nameAt, l.has = task.EndedPlaceTime, func(t *task.Task, place string) bool {
 		return !t.State.Live() && t.KeepUntil > page.ByEnd && t.EndedPlace() == place
 	}
-	return l.run(ctx, EndIndexes(f.States))
+	return l.run(ctx, endIndexes(f.States))
 }
 
 // lister lists a page of the tasks of a namespace in the order of some indexes.

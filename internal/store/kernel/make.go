@@ -29,14 +29,14 @@ import (
 // has two steps of one record, they are made one after the other, so they keep
 // their order.
 
-// Recorded is a record as a medium has read or written it.
-type Recorded interface {
+// recorded is a record as a medium has read or written it.
+type recorded interface {
 	Current() *task.Task // nil means that there is no record
 }
 
 // Progress is a step and its progress. R is the medium's record, and X is its own
 // part.
-type Progress[R Recorded, X any] struct {
+type Progress[R recorded, X any] struct {
 	store.Step
 	Extra X
 
@@ -86,12 +86,12 @@ func (p *Progress[R, X]) refuse(err error) {
 	p.Answer(task.Result{}, err)
 }
 
-// Ending is the way in which a write ended.
-type Ending uint8
+// ending is the way in which a write ended.
+type ending uint8
 
 // The endings.
 const (
-	Written   Ending = iota // now, or by an earlier call that lost its reply
+	Written   ending = iota // now, or by an earlier call that lost its reply
 	NotYetDue               // by the medium's clock
 	NotOwner                // another node owns the shard
 	Changed                 // the record is another one
@@ -103,7 +103,7 @@ const (
 // was applied; then the medium calls Answer. current is the record if it is another
 // one. resent is set if the write was sent more than once, so that it may have been
 // applied before another call changed the record.
-func (p *Progress[R, X]) End(e Ending, current R, resent bool) (written bool) {
+func (p *Progress[R, X]) End(e ending, current R, resent bool) (written bool) {
 	switch e {
 	case Written:
 		return true
@@ -137,7 +137,7 @@ func (p *Progress[R, X]) made(t *task.Task) bool {
 }
 
 // Medium makes the phases of steps.
-type Medium[R Recorded, X any] interface {
+type Medium[R recorded, X any] interface {
 	// Guess returns the record that this node's claim has left, if it is known.
 	Guess(task.Key) (R, bool)
 
@@ -168,7 +168,7 @@ type Medium[R Recorded, X any] interface {
 const maxRounds = 256
 
 // Make makes steps in their order, and sets their replies.
-func Make[R Recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progress[R, X]) error {
+func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progress[R, X]) error {
 	for wave := range waves(steps) {
 		for _, p := range wave {
 			guess(m, p)
@@ -193,7 +193,7 @@ func Make[R Recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 }
 
 // guess sets the likely record of a step.
-func guess[R Recorded, X any](m Medium[R, X], p *Progress[R, X]) {
+func guess[R recorded, X any](m Medium[R, X], p *Progress[R, X]) {
 	if _, create := p.Transition.(task.Create); create {
 		p.certainty = guessed
 		return
@@ -204,7 +204,7 @@ func guess[R Recorded, X any](m Medium[R, X], p *Progress[R, X]) {
 }
 
 // makeOnce reads, decides and writes the open steps once.
-func makeOnce[R Recorded, X any](ctx context.Context, m Medium[R, X], open []*Progress[R, X]) error {
+func makeOnce[R recorded, X any](ctx context.Context, m Medium[R, X], open []*Progress[R, X]) error {
 	if err := m.Prepare(ctx, open); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func makeOnce[R Recorded, X any](ctx context.Context, m Medium[R, X], open []*Pr
 
 // waves divides steps so that no wave has two steps with the same record or the
 // same Idempotency-Key.
-func waves[R Recorded, X any](steps []*Progress[R, X]) iter.Seq[[]*Progress[R, X]] {
+func waves[R recorded, X any](steps []*Progress[R, X]) iter.Seq[[]*Progress[R, X]] {
 	return func(yield func([]*Progress[R, X]) bool) {
 		for len(steps) > 0 {
 			var now, later []*Progress[R, X]
@@ -261,7 +261,7 @@ func waves[R Recorded, X any](steps []*Progress[R, X]) iter.Seq[[]*Progress[R, X
 	}
 }
 
-func undone[R Recorded, X any](steps []*Progress[R, X]) (open []*Progress[R, X]) {
+func undone[R recorded, X any](steps []*Progress[R, X]) (open []*Progress[R, X]) {
 	for _, p := range steps {
 		if !p.Done {
 			open = append(open, p)

@@ -63,7 +63,7 @@ func (c call) Write(_ context.Context, decided []*progress) error {
 	for _, p := range decided {
 		stamp, resent := c.next(), false
 		for lost := true; lost; {
-			var e Ending
+			var e ending
 			var current stamped
 			e, current, lost = c.put(p, stamp)
 			if resent = resent || lost; lost {
@@ -86,7 +86,7 @@ func (s *shared) next() int {
 
 // put writes a decision under its stamp. lost reports that the caller does not learn
 // whether it was applied.
-func (s *shared) put(p *progress, stamp int) (e Ending, current stamped, lost bool) {
+func (s *shared) put(p *progress, stamp int) (e ending, current stamped, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.r.IntN(4) == 0 { // it never came

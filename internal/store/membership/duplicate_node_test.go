@@ -19,20 +19,20 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 		mode      Mode // the mode of the heartbeat
 		duplicate bool
 	}{
-		{at: 0, beat: 1000, now: 1100, found: Other, mode: Alive},                                   // the holder may have been killed
-		{at: heartbeat, beat: 2000, now: 2100, found: Other, mode: Alive, duplicate: true},          // the holder is live
-		{at: 2 * heartbeat, beat: 2000, now: 9000, found: Other, mode: KeepName, duplicate: true},   // the holder is silent, as far as is known
-		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: Other, mode: KeepName, duplicate: true}, // another node sent a message
-		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: Other, mode: Alive, duplicate: true},
-		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: Other, mode: KeepName, duplicate: true},
-		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: Moved, mode: Alive},
+		{at: 0, beat: 1000, now: 1100, found: other, mode: Alive},                                   // the holder may have been killed
+		{at: heartbeat, beat: 2000, now: 2100, found: other, mode: Alive, duplicate: true},          // the holder is live
+		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, mode: KeepName, duplicate: true},   // the holder is silent, as far as is known
+		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, mode: KeepName, duplicate: true}, // another node sent a message
+		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, mode: Alive, duplicate: true},
+		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, mode: KeepName, duplicate: true},
+		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, mode: Alive},
 	} {
 		at := start.Add(c.at)
 		if mode := o.heartbeatMode(at, silence); mode != c.mode {
 			t.Errorf("%d: a heartbeat of mode %d, want %d", i, mode, c.mode)
 		}
 		holder := Peer{Name: "a", Nonce: "first", Beat: c.beat}
-		if c.found != Other {
+		if c.found != other {
 			holder = Peer{Name: "a", Nonce: "later", Beat: c.now}
 		}
 		err := o.checkDuplicate(at, []Peer{holder}, c.now, c.found, silence)

@@ -21,7 +21,7 @@ func (m *Member) release(ctx context.Context, shards []int) bool {
 		m.disown(i, claimState{since: now, until: now.Add(m.config.Heartbeat)})
 	}
 	failed, first := 0, error(nil)
-	for _, g := range m.lease(ctx, GiveBack, shards) {
+	for _, g := range m.lease(ctx, giveBack, shards) {
 		if g.Err != nil {
 			failed, first = failed+1, cmp.Or(first, g.Err)
 		}
@@ -40,7 +40,7 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 	var fresh []*Owned
 	failed, first := 0, error(nil)
 	var all []LeaseReply
-	m.within(ctx, func(ctx context.Context) { all = m.lease(ctx, Hold, shards) })
+	m.within(ctx, func(ctx context.Context) { all = m.lease(ctx, hold, shards) })
 	for n, g := range all {
 		i := shards[n]
 		if g.Err != nil {
@@ -67,7 +67,6 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 	if !strings.HasPrefix(g.Owner, m.Process+"/") {
 		if m.states[i].held {
 			m.lost.Add(1)
-			m.log.note("another node had taken them over")
 		}
 		m.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
 		return nil
@@ -77,10 +76,6 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 	if fresh {
 		m.disown(i, claimState{})
 		h = &Owned{Shard: i, ID: g.Owner}
-	}
-	if node, _, taken := strings.Cut(g.Before, "/"); taken {
-		m.takeovers.Add(1)
-		m.log.note("the leases of " + node + " had ended")
 	}
 	end := sent.Add(m.config.acts())
 	until := m.instant(end)

@@ -111,9 +111,9 @@ type Member struct {
 	listeners   sync.WaitGroup
 
 	// Counters of the loop, read by other goroutines.
-	nodes           atomic.Int64 // live nodes
-	counted         atomic.Int64 // owned shards as of the last step
-	takeovers, lost atomic.Uint64
+	nodes   atomic.Int64 // live nodes
+	counted atomic.Int64 // owned shards as of the last step
+	lost    atomic.Uint64
 
 	lag  atomic.Int64             // the largest lag of the trusted time of another node; the loop writes it
 	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it

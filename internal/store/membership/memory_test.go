@@ -109,16 +109,16 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 	case mode == Leave:
 		if old.Nonce == me.Nonce {
 			delete(m.peers, me.Name)
-			n.Found = Moved
+			n.Found = moved
 		}
 	case there && old.Nonce != me.Nonce && (mode != Alive || now.Sub(old.Beat) <= silence):
 		me.Duplicate = true
 		m.peers[me.Name+"/"+me.Nonce] = me
-		n.Found = Other
+		n.Found = other
 	default:
 		delete(m.peers, me.Name+"/"+me.Nonce)
 		if m.peers[me.Name] = me; old.Nonce != me.Nonce {
-			n.Found = Moved
+			n.Found = moved
 		}
 	}
 	n.Now = now
@@ -165,19 +165,19 @@ func (l *link) Lease(ctx context.Context, verb Verb, process string, length time
 	m.calls["shards"] += len(shards)
 	now := m.nowLocked()
 	for i, shard := range shards {
-		h, before := m.leases[shard], ""
+		h := m.leases[shard]
 		ours := strings.HasPrefix(h.id, process+"/")
 		switch {
-		case verb == GiveBack && ours:
+		case verb == giveBack && ours:
 			h = held{}
-		case verb == Hold && ours:
+		case verb == hold && ours:
 			h.until = now.Add(length)
-		case verb == Hold && (h.id == "" || !h.until.After(now)):
+		case verb == hold && (h.id == "" || !h.until.After(now)):
 			m.epochs++
-			before, h = h.id, held{fmt.Sprint(process, "/", m.epochs), now.Add(length)}
+			h = held{fmt.Sprint(process, "/", m.epochs), now.Add(length)}
 		}
 		m.leases[shard] = h
-		out[i] = LeaseReply{Owner: h.id, Left: max(h.until.Sub(now), 0), Before: before}
+		out[i] = LeaseReply{Owner: h.id, Left: max(h.until.Sub(now), 0)}
 	}
 	return out
 }

@@ -17,7 +17,7 @@ func (m *Member) Standing() store.Membership {
 	return store.Membership{
 		Node:   m.self.Name,
 		Shards: len(m.owned), Owned: int(m.counted.Load()), Nodes: int(m.nodes.Load()),
-		Takeovers: m.takeovers.Load(), Lost: m.lost.Load(), NameTaken: m.duplicate.Load(),
+		Lost: m.lost.Load(), NameTaken: m.duplicate.Load(),
 	}
 }
 

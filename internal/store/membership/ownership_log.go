@@ -2,8 +2,6 @@ package membership
 
 import (
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -15,56 +13,6 @@ const logEvery = time.Minute
 type ownershipLog struct {
 	logged int       // the number of shards in the last line
 	since  time.Time // when the number first differed from that; zero means that it does not differ
-	why    []string  // reasons without duplicates, in the order in which they came
-}
-
-func (l *ownershipLog) note(why string) {
-	if !slices.Contains(l.why, why) {
-		l.why = append(l.why, why)
-	}
-}
-
-// lost notes that leases have ended and held shards are left, but the caller
-// logs the loss itself.
-func (l *ownershipLog) lost(held int) {
-	*l = ownershipLog{logged: held, why: []string{"its leases had ended"}}
-}
-
-// because returns the reason for the change to held shards.
-func (l *ownershipLog) because(held int) string {
-	switch {
-	case len(l.why) > 0:
-		return strings.Join(l.why, ", ")
-	case held > l.logged:
-		return "they had no owner"
-	}
-	return "rebalance"
-}
-
-// notePeers notes nodes that joined, left or were drained.
-func (l *ownershipLog) notePeers(before, after []Peer) {
-	find := func(list []Peer, p Peer) (Peer, bool) {
-		i := slices.IndexFunc(list, func(q Peer) bool { return q.Name == p.Name && q.Nonce == p.Nonce })
-		if i < 0 {
-			return Peer{}, false
-		}
-		return list[i], true
-	}
-	for _, p := range before {
-		if _, stays := find(after, p); !stays {
-			l.note(p.Name + " left")
-		}
-	}
-	for _, p := range after {
-		switch old, was := find(before, p); {
-		case !was:
-			l.note(p.Name + " joined")
-		case !old.Draining && p.Draining:
-			l.note(p.Name + " is being drained")
-		case old.Draining && !p.Draining:
-			l.note("the drain of " + p.Name + " ended")
-		}
-	}
 }
 
 // write logs the change if no further change is expected, or if the change has
@@ -83,7 +31,7 @@ func (l *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	}
 	switch {
 	case held == l.logged && settled:
-		l.since, l.why = time.Time{}, nil
+		l.since = time.Time{}
 		return
 	case held == l.logged:
 		return
@@ -93,6 +41,6 @@ func (l *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	if !settled && now.Sub(l.since) < logEvery/6 {
 		return
 	}
-	log.Info("shard ownership changed", "shards", held, "before", l.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", l.because(held))
+	log.Info("shard ownership changed", "shards", held, "before", l.logged, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers))
 	*l = ownershipLog{logged: held}
 }

@@ -177,7 +177,7 @@ func (m *Member) heartbeat(ctx context.Context) {
 	if duplicate := m.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !m.uncertain(silence) {
 		m.config.Note("use the node name", duplicate)
 	}
-	if found == Moved || first {
+	if found == moved || first {
 		m.registry.Announce(ctx)
 	}
 	var apis []string
@@ -192,11 +192,10 @@ func (m *Member) heartbeat(ctx context.Context) {
 	m.apis.Store(&apis)
 	m.lag.Store(int64(lag))
 	peers = livePeers(peers, now, silence)
-	m.log.notePeers(m.peers, peers)
 	m.peers = peers
 	m.nodes.Store(int64(len(peers)))
 	takers := takers(peers)
-	if found == Other {
+	if found == other {
 		takers = nil
 	}
 	if m.mine == nil || !slices.Equal(takers, m.takers) {
@@ -230,7 +229,7 @@ func (m *Member) adopt(ctx context.Context) {
 	}
 	before := m.orphans
 	m.orphans = map[int]bool{}
-	for n, g := range m.lease(ctx, LookAt, others) {
+	for n, g := range m.lease(ctx, lookAt, others) {
 		switch i := others[n]; {
 		case g.Err != nil:
 			if before[i] {
@@ -239,7 +238,6 @@ func (m *Member) adopt(ctx context.Context) {
 		case g.Owner != "" && g.Left > 0:
 		case before[i]:
 			m.adopted[i] = time.Now().Add(adoptedFor * m.config.Lease)
-			m.log.note("other nodes did not acquire them")
 		default:
 			m.orphans[i] = true
 		}
@@ -284,7 +282,7 @@ func (m *Member) disownExpired(now time.Time) {
 	}
 	if lost > 0 {
 		m.lost.Add(uint64(lost))
-		m.log.lost(held)
+		m.log = ownershipLog{logged: held}
 		m.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
 	}
 }

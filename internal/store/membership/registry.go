@@ -77,9 +77,9 @@ type Found int
 
 // The states.
 const (
-	Stood Found = iota
-	Moved       // it was missing before, or has left now
-	Other       // another live process has had its name longer
+	stood Found = iota
+	moved       // it was missing before, or has left now
+	other       // another live process has had its name longer
 )
 
 // Nodes is the reply to a heartbeat.
@@ -94,17 +94,16 @@ type Verb string
 
 // The verbs.
 const (
-	Hold     Verb = "hold" // acquire a shard without an owner, or renew its own lease
-	GiveBack Verb = "release"
-	LookAt   Verb = "look" // change nothing
+	hold     Verb = "hold" // acquire a shard without an owner, or renew its own lease
+	giveBack Verb = "release"
+	lookAt   Verb = "look" // change nothing
 )
 
 // LeaseReply is the reply about the lease of one shard.
 type LeaseReply struct {
-	Owner  string        // its id: process and epoch; empty means none
-	Left   time.Duration // the rest of its lease
-	Before string        // the previous owner, if this call took the shard over after the end of its lease
-	Err    error
+	Owner string        // its id: process and epoch; empty means none
+	Left  time.Duration // the rest of its lease
+	Err   error
 }
 
 // Lease is the ownership of a shard.

@@ -293,10 +293,7 @@ func (s *Store) putLocked(t *task.Task) {
 		s.idem[idemKey{t.Namespace, t.Idempotency.Key}] = t.Name
 	}
 	s.records[key] = t.WithoutBody()
-	if t.State == task.Scheduled && (old == nil || old.State != task.Scheduled || old.Entry() != t.Entry()) {
-		s.hints = append(s.hints, t.Entry())
-	}
-	if e, ok := task.Notice(old, t); ok {
+	if e, ok := task.Hint(old, t); ok {
 		s.hints = append(s.hints, e)
 	}
 }

@@ -62,16 +62,12 @@ func parseAuditEntry(key, value []byte) (e settings.AuditEntry, err error) {
 }
 
 // Audit implements store.SettingsStore.
-func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	var page settings.AuditPage
-	err := s.read(ctx, "read the audit log", func() (err error) {
+func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
+	err = s.read(ctx, "read the audit log", func() error {
 		page, err = readLog(s.db, f, before, limit)
 		return err
 	})
-	if err != nil {
-		return settings.AuditPage{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 func readLog(db *pebble.DB, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {

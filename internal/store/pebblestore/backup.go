@@ -201,7 +201,7 @@ func (m *Manifest) addFile(ctx context.Context, archive *tar.Writer, fs vfs.FS, 
 	if err == nil && n != info.Size() {
 		err = io.ErrUnexpectedEOF
 	}
-	m.Files = append(m.Files, BackupFile{Name: name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
+	m.Files = append(m.Files, backupFile{Name: name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
 	return err
 }
 

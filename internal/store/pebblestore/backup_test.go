@@ -151,9 +151,9 @@ func TestATruncatedBackupIsRefused(t *testing.T) {
 	size := len(entries[len(entries)-1].data)
 	end := bytes.LastIndex(archive, entries[len(entries)-1].data) + size // bytes after the manifest have no meaning
 	for n := 0; n < end; n += 1 + end/200 {
-		refuse(t, archive[:n], ErrBadBackup)
+		refuse(t, archive[:n], errBadBackup)
 	}
-	refuse(t, archive[:end-1], ErrBadBackup)
+	refuse(t, archive[:end-1], errBadBackup)
 }
 
 // A backup with a flipped bit is refused, unless the bit is in a byte of the
@@ -247,32 +247,32 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 		entries []entry
 		want    error
 	}{
-		"a way out":                     {before(file("../../etc/cron.d/x", "x")), ErrBadBackup},
-		"an absolute way":               {before(file("/etc/cron.d/x", "x")), ErrBadBackup},
-		"a way down":                    {before(file("sub/file", "x")), ErrBadBackup},
-		"the parent":                    {before(file("..", "x")), ErrBadBackup},
-		"a file of ours that is local":  {before(file(watermarkFile, "x")), ErrBadBackup},
-		"a lock":                        {before(file(lockFile, "")), ErrBadBackup},
-		"a symbolic link":               {before(link), ErrBadBackup},
-		"a directory":                   {before(entry{tar.Header{Name: "sub/", Typeflag: tar.TypeDir}, nil}), ErrBadBackup},
-		"a file twice":                  {before(good[0]), ErrBadBackup},
-		"a file more":                   {before(file("000099.sst", "x")), ErrBadBackup},
-		"a file less":                   {good[1:], ErrBadBackup},
-		"no manifest":                   {good[:last], ErrBadBackup},
-		"something behind the manifest": {append(append([]entry{}, good...), file("000099.sst", "x")), ErrBadBackup},
-		"two manifests":                 {append(append([]entry{}, good...), good[last]), ErrBadBackup},
-		"nothing":                       {nil, ErrBadBackup},
-		"a manifest of a later format":  {other(func(m *Manifest) { m.Format++ }), ErrOtherFormat},
-		"a manifest of an older format": {other(func(m *Manifest) { m.Format-- }), ErrOtherFormat},
-		"a manifest of more tasks":      {other(func(m *Manifest) { m.Tasks++ }), ErrBadBackup},
-		"a manifest of other counts":    {other(func(m *Manifest) { m.Queues = m.Queues[:0] }), ErrBadBackup},
-		"a manifest of other records":   {other(func(m *Manifest) { m.Checksum = strings.Repeat("0", 64) }), ErrBadBackup},
-		"a manifest of a later change":  {other(func(m *Manifest) { m.Change++ }), ErrBadBackup},
+		"a way out":                     {before(file("../../etc/cron.d/x", "x")), errBadBackup},
+		"an absolute way":               {before(file("/etc/cron.d/x", "x")), errBadBackup},
+		"a way down":                    {before(file("sub/file", "x")), errBadBackup},
+		"the parent":                    {before(file("..", "x")), errBadBackup},
+		"a file of ours that is local":  {before(file(watermarkFile, "x")), errBadBackup},
+		"a lock":                        {before(file(lockFile, "")), errBadBackup},
+		"a symbolic link":               {before(link), errBadBackup},
+		"a directory":                   {before(entry{tar.Header{Name: "sub/", Typeflag: tar.TypeDir}, nil}), errBadBackup},
+		"a file twice":                  {before(good[0]), errBadBackup},
+		"a file more":                   {before(file("000099.sst", "x")), errBadBackup},
+		"a file less":                   {good[1:], errBadBackup},
+		"no manifest":                   {good[:last], errBadBackup},
+		"something behind the manifest": {append(append([]entry{}, good...), file("000099.sst", "x")), errBadBackup},
+		"two manifests":                 {append(append([]entry{}, good...), good[last]), errBadBackup},
+		"nothing":                       {nil, errBadBackup},
+		"a manifest of a later format":  {other(func(m *Manifest) { m.Format++ }), codec.ErrOtherFormat},
+		"a manifest of an older format": {other(func(m *Manifest) { m.Format-- }), codec.ErrOtherFormat},
+		"a manifest of more tasks":      {other(func(m *Manifest) { m.Tasks++ }), errBadBackup},
+		"a manifest of other counts":    {other(func(m *Manifest) { m.Queues = m.Queues[:0] }), errBadBackup},
+		"a manifest of other records":   {other(func(m *Manifest) { m.Checksum = strings.Repeat("0", 64) }), errBadBackup},
+		"a manifest of a later change":  {other(func(m *Manifest) { m.Change++ }), errBadBackup},
 	} {
 		t.Run(name, func(t *testing.T) { refuse(t, pack(t, c.entries), c.want) })
 	}
-	refuse(t, []byte(strings.Repeat("this is no archive ", 100)), ErrBadBackup)
-	refuse(t, nil, ErrBadBackup)
+	refuse(t, []byte(strings.Repeat("this is no archive ", 100)), errBadBackup)
+	refuse(t, nil, errBadBackup)
 	if _, err := restoreTo(t.Context(), vfs.NewMem(), bytes.NewReader(pack(t, good)), "restored"); err != nil {
 		t.Errorf("the backup itself, packed again: %v", err)
 	}
@@ -291,7 +291,7 @@ func TestABackupIsNotRestoredOverAnything(t *testing.T) {
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
 	fatal.If(t, os.Mkdir(empty, 0o700))
-	if _, err := Restore(t.Context(), bytes.NewReader(archive[:4000]), empty); !errors.Is(err, ErrBadBackup) || len(listDir(t, empty)) > 0 {
+	if _, err := Restore(t.Context(), bytes.NewReader(archive[:4000]), empty); !errors.Is(err, errBadBackup) || len(listDir(t, empty)) > 0 {
 		t.Errorf("half a backup: %v, it left %q", err, listDir(t, empty))
 	}
 	m, err := Restore(t.Context(), bytes.NewReader(archive), empty)
@@ -369,7 +369,7 @@ func readTree(t *testing.T, fs vfs.FS) map[string]string {
 // directory, and never makes the reader panic. Another test compares the files
 // that were read with the manifest.
 func FuzzExtract(f *testing.F) {
-	m := &Manifest{Format: codec.Format, Files: []BackupFile{{Name: "000001.log", Size: 1}}} // small, because it is minimised again and again
+	m := &Manifest{Format: codec.Format, Files: []backupFile{{Name: "000001.log", Size: 1}}} // small, because it is minimised again and again
 	data, err := m.encode()
 	fatal.If(f, err)
 	log := entry{tar.Header{Name: "000001.log", Typeflag: tar.TypeReg}, []byte("x")}

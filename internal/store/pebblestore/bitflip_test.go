@@ -85,7 +85,7 @@ func flipBits(t *testing.T, disk *vfs.MemFS, path string, n int64) (refused, ope
 		s, err := Open("data", Config{FS: copied, Policy: storetest.Policy})
 		if err != nil {
 			refused++
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "data") {
+			if !errors.Is(err, errDirectory) || !strings.Contains(err.Error(), "data") {
 				t.Fatalf("%s, byte %d: refused without saying why: %v", path, at, err)
 			}
 			continue

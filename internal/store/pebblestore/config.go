@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -64,20 +65,12 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Policy = c.Policy.WithDefaults()
-	if c.AuditKeep == 0 {
-		c.AuditKeep = store.DefaultAuditKeep
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.inlineBody = cmp.Or(c.inlineBody, inlineBody)
+	c.FS = cmp.Or(c.FS, vfs.Default)
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.inlineBody == 0 {
-		c.inlineBody = inlineBody
-	}
-	if c.FS == nil {
-		c.FS = vfs.Default
 	}
 	if c.await == nil {
 		c.await = await

@@ -65,108 +65,65 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 // counters holds the committer's counts of the records of each queue, including the
 // batch being filled, and each batch contains the counts of the queues that it changes.
 type counters struct {
-	queues     map[task.QueueKey]*queueCounter
-	namespaces map[string]*task.Counts // by namespace; not on disk
-
-	last    *queueCounter   // the latest look-up: most batches are about one queue
-	touched []*queueCounter // changed by the batch being filled
-}
-
-type queueCounter struct {
-	key       task.QueueKey
-	namespace *task.Counts
-	counts    task.Counts
-	touched   bool
+	queues     kernel.Tally
+	namespaces kernel.Tally           // the sums by namespace; not on disk
+	touched    map[task.QueueKey]bool // changed by the batch being filled
 }
 
 func newCounters(all kernel.Tally) *counters {
-	b := &counters{queues: make(map[task.QueueKey]*queueCounter), namespaces: make(map[string]*task.Counts)}
+	c := &counters{queues: kernel.Tally{}, namespaces: kernel.Tally{}, touched: map[task.QueueKey]bool{}}
 	for key, n := range all {
-		b.add(key, n)
+		c.add(key, n)
 	}
-	b.settle()
-	return b
-}
-
-// counterOf returns the counter of a queue, and creates a missing one.
-func (c *counters) counterOf(key task.QueueKey) *queueCounter {
-	if l := c.last; l != nil && l.key == key {
-		return l
-	}
-	l := c.queues[key]
-	if l == nil {
-		l = &queueCounter{key: key, namespace: c.namespaceOf(key)}
-		c.queues[key] = l
-	}
-	c.last = l
-	return l
-}
-
-// namespaceOf returns the counts of a queue's namespace, or a scratch value for the
-// occurrences of a schedule, which are already included in those of their queue.
-func (c *counters) namespaceOf(key task.QueueKey) *task.Counts {
-	if key.OfOccurrences() {
-		return new(task.Counts)
-	}
-	if c.namespaces[key.Namespace] == nil {
-		c.namespaces[key.Namespace] = new(task.Counts)
-	}
-	return c.namespaces[key.Namespace]
+	c.settle()
+	return c
 }
 
 // unfinished returns how many occurrences of a schedule are unfinished.
 func (c *counters) unfinished(schedule task.Key) int64 {
-	if l := c.queues[schedule.UnfinishedCounter()]; l != nil {
-		return l.counts.States[task.Scheduled]
-	}
-	return 0
+	return c.queues[schedule.UnfinishedCounter()].States[task.Scheduled]
 }
 
 // move counts the change from old to t, either of them nil for no record.
 func (c *counters) move(old, t *task.Task) { kernel.EachDelta(old, t, c.add) }
 
 func (c *counters) add(key task.QueueKey, d task.Counts) {
-	l := c.counterOf(key)
-	l.counts.Add(d)
-	l.namespace.Add(d)
-	if !l.touched {
-		l.touched = true
-		c.touched = append(c.touched, l)
+	c.touched[key] = true
+	if c.queues.Add(key, d); !key.OfOccurrences() { // occurrences are already counted in their queue
+		c.namespaces.Add(task.QueueKey{Namespace: key.Namespace}, d)
 	}
 }
 
 func (c *counters) set(key task.QueueKey, n task.Counts) {
-	for state, before := range c.counterOf(key).counts.States {
-		n.States[state] -= before
+	before := c.queues[key]
+	for state := range n.States {
+		n.States[state] -= before.States[state]
 	}
-	n.Bytes -= c.counterOf(key).counts.Bytes
+	n.Bytes -= before.Bytes
 	c.add(key, n)
 }
 
 func (c *counters) namespace(name string) task.Counts {
-	if n := c.namespaces[name]; n != nil {
-		return *n
-	}
-	return task.Counts{}
+	return c.namespaces[task.QueueKey{Namespace: name}]
 }
 
 // count adds the counts of d's namespace to d, in O(queues).
 func (c *counters) count(d *settings.DropNamespace) {
-	for key, l := range c.queues {
+	for key, n := range c.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {
-			d.Count(key.Queue, l.counts)
+			d.Count(key.Queue, n)
 		}
 	}
 }
 
 // write writes the changed counts into the batch.
 func (c *counters) write(batch *pebble.Batch) error {
-	for _, l := range c.touched {
+	for q := range c.touched {
 		var err error
-		if key := appendCountKey(nil, l.key); l.counts == (task.Counts{}) {
-			err = batch.Delete(key, nil)
+		if n, ok := c.queues[q]; ok {
+			err = batch.Set(appendCountKey(nil, q), appendCounts(nil, n), nil)
 		} else {
-			err = batch.Set(key, appendCounts(nil, l.counts), nil)
+			err = batch.Delete(appendCountKey(nil, q), nil)
 		}
 		if err != nil {
 			return err
@@ -177,29 +134,12 @@ func (c *counters) write(batch *pebble.Batch) error {
 
 // settle ends the batch and returns the counts that it changed.
 func (c *counters) settle() kernel.Tally {
-	if len(c.touched) == 0 {
-		return nil
-	}
 	changed := make(kernel.Tally, len(c.touched))
-	for _, l := range c.touched {
-		l.touched = false
-		changed[l.key] = l.counts
-		if l.counts == (task.Counts{}) {
-			delete(c.queues, l.key)
-			c.last = nil
-		}
+	for key := range c.touched {
+		changed[key] = c.queues[key]
 	}
-	c.touched = c.touched[:0]
+	clear(c.touched)
 	return changed
-}
-
-// all returns the counts of all queues.
-func (c *counters) all() kernel.Tally {
-	all := make(kernel.Tally, len(c.queues))
-	for key, l := range c.queues {
-		all[key] = l.counts
-	}
-	return all
 }
 
 // loadCounts reads the counts after the newest batch.

@@ -17,17 +17,13 @@ import (
 	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 )
 
-// The reasons why a directory is refused.
+// The reasons why a directory is refused, besides codec.ErrOtherFormat and
+// marker.ErrForeign, for a directory with other files and no marker of ours.
 var (
 	// ErrInUse: another process, or another Store of this process, has it open.
 	ErrInUse = errors.New("the data directory is in use")
-	// ErrOtherFormat: another version wrote it, in a format that this one does not
-	// read, and nothing was changed.
-	ErrOtherFormat = codec.ErrOtherFormat
-	// ErrForeign: it contains files, but no marker of ours.
-	ErrForeign = marker.ErrForeign
-	// ErrDamaged: confirmed data is missing or changed.
-	ErrDamaged = errors.New("the data directory is damaged")
+	// errDirectory: confirmed data is missing or changed.
+	errDirectory = errors.New("the data directory is damaged")
 )
 
 const (
@@ -103,7 +99,7 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 		switch name {
 		case lockFile, markerTemp, watermarkFile, "lost+found":
 		default:
-			return false, fmt.Errorf("%w: %s holds %q and no file named %s; name an empty directory, or a new one", ErrForeign, dir, name, markerFile)
+			return false, fmt.Errorf("%w: %s holds %q and no file named %s; name an empty directory, or a new one", marker.ErrForeign, dir, name, markerFile)
 		}
 	}
 	return false, nil
@@ -120,7 +116,7 @@ func checkMarker(fs vfs.FS, dir string) error {
 	format, _, _ := strings.Cut(strings.TrimPrefix(lines, "format "), "\n")
 	switch n, err := strconv.Atoi(format); {
 	case err != nil:
-		return fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
+		return fmt.Errorf("%w: %s does not name the format", errDirectory, path)
 	case n != codec.Format:
 		return codec.OtherFormat(dir, format)
 	}

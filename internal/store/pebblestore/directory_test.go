@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -54,12 +55,12 @@ func TestARefusedDirectoryIsNotChanged(t *testing.T) {
 		want  error
 		says  []string
 	}{
-		{"newer", map[string]string{markerFile: of(codec.Format + 1), "000007.log": "x"}, ErrOtherFormat, append(moves, fmt.Sprintf("has format %d,", codec.Format+1))},
-		{"unreleased", map[string]string{markerFile: of(5) + "oldest-reader 5\n", "000007.log": "x"}, ErrOtherFormat, append(moves, "has format 5,")},
-		{"foreign", map[string]string{"thesis.tex": "\\documentclass"}, ErrForeign, []string{"thesis.tex", markerFile}},
-		{"another program's database", map[string]string{"CURRENT": "MANIFEST-000001\n", "000007.log": "x"}, ErrForeign, nil},
-		{"unreadable marker", map[string]string{markerFile: "format one\n"}, ErrDamaged, []string{markerFile}},
-		{"empty marker", map[string]string{markerFile: ""}, ErrDamaged, nil},
+		{"newer", map[string]string{markerFile: of(codec.Format + 1), "000007.log": "x"}, codec.ErrOtherFormat, append(moves, fmt.Sprintf("has format %d,", codec.Format+1))},
+		{"unreleased", map[string]string{markerFile: of(5) + "oldest-reader 5\n", "000007.log": "x"}, codec.ErrOtherFormat, append(moves, "has format 5,")},
+		{"foreign", map[string]string{"thesis.tex": "\\documentclass"}, marker.ErrForeign, []string{"thesis.tex", markerFile}},
+		{"another program's database", map[string]string{"CURRENT": "MANIFEST-000001\n", "000007.log": "x"}, marker.ErrForeign, nil},
+		{"unreadable marker", map[string]string{markerFile: "format one\n"}, errDirectory, []string{markerFile}},
+		{"empty marker", map[string]string{markerFile: ""}, errDirectory, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -107,7 +108,7 @@ func TestADatabaseOfANewerPebbleIsRefused(t *testing.T) {
 			fatal.If(t, disk.Rename(disk.PathJoin("data", name), disk.PathJoin("data", "marker.format-version."+newer)))
 		}
 	}
-	if _, err := Open("data", Config{FS: disk}); !errors.Is(err, ErrOtherFormat) || !strings.Contains(err.Error(), "999") {
+	if _, err := Open("data", Config{FS: disk}); !errors.Is(err, codec.ErrOtherFormat) || !strings.Contains(err.Error(), "999") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -130,7 +131,7 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
 		return Report{}, err
 	}
 	if !marked {
-		return Report{}, fmt.Errorf("%w: %s is empty", ErrForeign, dir)
+		return Report{}, fmt.Errorf("%w: %s is empty", marker.ErrForeign, dir)
 	}
 	held, err := lock(fs, dir)
 	if err != nil {

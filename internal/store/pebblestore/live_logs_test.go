@@ -83,7 +83,7 @@ func TestALostPartOfTheLogIsRefusedAndChangesNothing(t *testing.T) {
 				t.Errorf("%s %s: opened without %d of %d tasks", path, how, countMissing(t, s, n), n)
 				_ = s.Close()
 			}
-			if !errors.Is(err, ErrDamaged) || !errors.Is(examined, ErrDamaged) {
+			if !errors.Is(err, errDirectory) || !errors.Is(examined, errDirectory) {
 				t.Errorf("%s %s: the start: %v; the examination: %v", path, how, err, examined)
 			}
 			if path == logs[len(logs)-1] { // numberNote shows the loss, after Pebble has read the log
@@ -116,7 +116,7 @@ func TestADirectoryOfWhichOnlyTheMarkerIsLeftIsRefused(t *testing.T) {
 	for _, path := range pathsOf(t, disk, func(name string) bool { return name != markerFile && name != lockFile }) {
 		damages["removed"](t, disk, path)
 	}
-	if _, err := Open("data", Config{FS: disk, Now: clock}); !errors.Is(err, ErrDamaged) {
+	if _, err := Open("data", Config{FS: disk, Now: clock}); !errors.Is(err, errDirectory) {
 		t.Error(err)
 	}
 }
@@ -132,7 +132,7 @@ func TestAMissingOrEmptyWatermarkIsRefused(t *testing.T) {
 			for range 2 {
 				_, examined := verify(t.Context(), broken, "data")
 				_, err := Open("data", Config{FS: broken, Now: clock})
-				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), watermarkFile) || !errors.Is(examined, ErrDamaged) {
+				if !errors.Is(err, errDirectory) || !strings.Contains(err.Error(), watermarkFile) || !errors.Is(examined, errDirectory) {
 					t.Errorf("%s, %s: the start: %v; the examination: %v", name, how, err, examined)
 				}
 			}
@@ -188,7 +188,7 @@ func TestADirectoryWithoutItsDatabaseIsRefused(t *testing.T) {
 		damages["removed"](t, disk, path)
 	}
 	for range 2 {
-		if _, err := Open("data", Config{FS: disk, Now: clock}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "no database") {
+		if _, err := Open("data", Config{FS: disk, Now: clock}); !errors.Is(err, errDirectory) || !strings.Contains(err.Error(), "no database") {
 			t.Error(err)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ErrBadBackup means that a backup is damaged, or is not a backup.
-var ErrBadBackup = errors.New("the backup is damaged or incomplete")
+// errBadBackup means that a backup is damaged, or is not a backup.
+var errBadBackup = errors.New("the backup is damaged or incomplete")
 
 const (
 	// backupManifest is the name of a backup's last entry.
@@ -33,7 +33,7 @@ type Manifest struct {
 	Format    int       `json:"format"` // the format of the directory
 	CreatedAt time.Time `json:"created_at"`
 	Contents
-	Files []BackupFile `json:"files"` // in the order of the backup
+	Files []backupFile `json:"files"` // in the order of the backup
 }
 
 // Contents is the contents of a directory, independent of its layout on the disk.
@@ -54,8 +54,8 @@ type QueueCount struct {
 	Bytes     int64            `json:"bytes"` // the bytes of records
 }
 
-// BackupFile is one file of a backup.
-type BackupFile struct {
+// backupFile is one file of a backup.
+type backupFile struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
@@ -92,15 +92,15 @@ func (m *Manifest) encode() ([]byte, error) {
 	return fmt.Appendf(nil, "%s\n%x\n", line, sum), nil
 }
 
-// parseManifest is the inverse of encode. Errors: ErrBadBackup, ErrOtherFormat.
+// parseManifest is the inverse of encode. Errors: errBadBackup, codec.ErrOtherFormat.
 func parseManifest(data []byte) (*Manifest, error) {
 	line, rest, _ := bytes.Cut(data, []byte("\n"))
 	if sum := sha256.Sum256(line); string(rest) != hex.EncodeToString(sum[:])+"\n" {
-		return nil, fmt.Errorf("%w: its manifest does not match its checksum", ErrBadBackup)
+		return nil, fmt.Errorf("%w: its manifest does not match its checksum", errBadBackup)
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(line, m); err != nil {
-		return nil, fmt.Errorf("%w: its manifest: %w", ErrBadBackup, err)
+		return nil, fmt.Errorf("%w: its manifest: %w", errBadBackup, err)
 	}
 	if m.Format != codec.Format {
 		return nil, codec.OtherFormat("the backup", strconv.Itoa(m.Format))
@@ -113,10 +113,10 @@ func parseManifest(data []byte) (*Manifest, error) {
 var backupName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // checkName refuses files that must not be written into a data directory.
-// Errors: ErrBadBackup.
+// Errors: errBadBackup.
 func checkName(name string) error {
 	if !backupName.MatchString(name) || name == lockFile || name == watermarkFile || name == backupManifest {
-		return fmt.Errorf("%w: it holds a file named %q", ErrBadBackup, name)
+		return fmt.Errorf("%w: it holds a file named %q", errBadBackup, name)
 	}
 	return nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/pebblestore/marker"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -25,7 +27,7 @@ const pebbleFormat = pebble.FormatValueSeparation
 // tasks, but with the number of lanes, of leases, and of the bytes that were in memory
 // when the process was killed.
 //
-// Errors: ErrInUse, ErrOtherFormat, ErrForeign, ErrDamaged, or those of the
+// Errors: ErrInUse, codec.ErrOtherFormat, marker.ErrForeign, errDirectory, or those of the
 // file system. In the first three cases nothing was written.
 func Open(dir string, config Config) (*Store, error) {
 	config = config.withDefaults()
@@ -127,7 +129,7 @@ func (s *Store) load(fresh bool) (*committer, error) {
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
 	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
-		return false, fmt.Errorf("%w; this version supports versions up to %d, and has changed nothing: %w", err, pebble.FormatNewest, ErrOtherFormat)
+		return false, fmt.Errorf("%w; this version supports versions up to %d, and has changed nothing: %w", err, pebble.FormatNewest, codec.ErrOtherFormat)
 	}
 	if err != nil {
 		return false, err
@@ -239,10 +241,10 @@ func openedAt(c Config) task.Millis { return task.FloorMillis(c.Now()) }
 // explain turns an error of opening dir into a sentence for the operator.
 func explain(dir string, err error) error {
 	switch {
-	case errors.Is(err, ErrOtherFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):
+	case errors.Is(err, codec.ErrOtherFormat), errors.Is(err, ErrInUse), errors.Is(err, marker.ErrForeign):
 		return err
 	case pebble.IsCorruptionError(err), errors.Is(err, errDamaged):
-		return fmt.Errorf("%w: %s: %w; the server did not open it, because tasks may be missing: restore the directory from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)
+		return fmt.Errorf("%w: %s: %w; the server did not open it, because tasks may be missing: restore the directory from a backup, or from a healthy copy of the disk", errDirectory, dir, err)
 	}
 	return fmt.Errorf("open the data directory %s: %w", dir, err)
 }

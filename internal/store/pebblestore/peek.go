@@ -37,11 +37,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 // Peek implements store.DispatchStore.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	found := make([][]task.Entry, len(reads))
-	err := s.read(ctx, "read the due index", func() error { return s.peek(reads, found) })
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, s.read(ctx, "read the due index", func() error { return s.peek(reads, found) })
 }
 
 func (s *Store) peek(reads []store.LaneRead, found [][]task.Entry) (err error) {

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,11 +68,10 @@ func storedTask(key, value []byte) (*task.Task, error) {
 
 // getBody returns a copy of t's body, which is apart from the record.
 func getBody(from pebble.Reader, t *task.Task) ([]byte, error) {
-	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
+	value, err := getValue(from, appendTaskKey(nil, bodyPrefix, t.Key()))
 	if err != nil {
-		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
+		return nil, err
 	}
-	defer closer.Close()
 	body, err := codec.Unwrap(value)
 	if err == nil && len(body) != t.Request.BodySize {
 		err = errDamaged
@@ -81,23 +79,17 @@ func getBody(from pebble.Reader, t *task.Task) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
 	}
-	return bytes.Clone(body), nil
+	return body, nil
 }
 
 // checkBody checks that the body of t is stored, and has the right length.
 func checkBody(from pebble.Reader, t *task.Task) error {
-	if !apart(t) {
-		if len(t.Request.Body) != t.Request.BodySize {
-			return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, errDamaged)
-		}
-		return nil
+	if apart(t) {
+		_, err := getBody(from, t)
+		return err
 	}
-	value, err := getValue(from, appendTaskKey(nil, bodyPrefix, t.Key()))
-	if err == nil && len(value) != 1+t.Request.BodySize {
-		err = errDamaged
-	}
-	if err != nil {
-		return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
+	if len(t.Request.Body) != t.Request.BodySize {
+		return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, errDamaged)
 	}
 	return nil
 }

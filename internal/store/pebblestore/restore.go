@@ -26,7 +26,7 @@ const restoreDir = "restore.tmp"
 // place: the checksum of each file, then the number of records, the counts and
 // the checksum of the whole database. After an error dir is unchanged.
 //
-// Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrOtherFormat, and those of
+// Errors: ErrNotEmpty, ErrInUse, errBadBackup, codec.ErrOtherFormat, and those of
 // ctx, of r and of the file system.
 func Restore(ctx context.Context, r io.Reader, dir string) (Manifest, error) {
 	return restoreTo(ctx, vfs.Default, r, dir)
@@ -84,7 +84,7 @@ func checkEmpty(fs vfs.FS, dir string) error {
 type restore struct {
 	fs        vfs.FS
 	dir, temp string
-	files     []BackupFile // the files written so far
+	files     []backupFile // the files written so far
 	manifest  *Manifest    // once it was read
 	moved     []string     // into dir
 }
@@ -114,15 +114,15 @@ func (r *restore) extract(from io.Reader) error {
 		case errors.Is(err, io.EOF) && r.manifest != nil:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return fmt.Errorf("%w: it ends before its manifest, or is not a backup of Foliot", ErrBadBackup)
+			return fmt.Errorf("%w: it ends before its manifest, or is not a backup of Foliot", errBadBackup)
 		case errors.Is(err, tar.ErrHeader):
-			return fmt.Errorf("%w: %w", ErrBadBackup, err)
+			return fmt.Errorf("%w: %w", errBadBackup, err)
 		case err != nil:
 			return err
 		case r.manifest != nil:
-			return fmt.Errorf("%w: %q follows its manifest", ErrBadBackup, h.Name)
+			return fmt.Errorf("%w: %q follows its manifest", errBadBackup, h.Name)
 		case h.Typeflag != tar.TypeReg:
-			return fmt.Errorf("%w: %q is not a regular file", ErrBadBackup, h.Name)
+			return fmt.Errorf("%w: %q is not a regular file", errBadBackup, h.Name)
 		}
 		if h.Name == backupManifest {
 			r.manifest, err = readManifest(archive, h.Size)
@@ -130,7 +130,7 @@ func (r *restore) extract(from io.Reader) error {
 			err = r.extractFile(archive, h)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("%w: it ends in the middle of %s", ErrBadBackup, h.Name)
+			err = fmt.Errorf("%w: it ends in the middle of %s", errBadBackup, h.Name)
 		}
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (r *restore) extract(from io.Reader) error {
 
 func readManifest(r io.Reader, size int64) (*Manifest, error) {
 	if size > maxManifest {
-		return nil, fmt.Errorf("%w: its manifest has %d bytes", ErrBadBackup, size)
+		return nil, fmt.Errorf("%w: its manifest has %d bytes", errBadBackup, size)
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -153,8 +153,8 @@ func (r *restore) extractFile(from io.Reader, h *tar.Header) (err error) {
 	if err := checkName(h.Name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.files, func(f BackupFile) bool { return f.Name == h.Name }) {
-		return fmt.Errorf("%w: it holds %q twice", ErrBadBackup, h.Name)
+	if slices.ContainsFunc(r.files, func(f backupFile) bool { return f.Name == h.Name }) {
+		return fmt.Errorf("%w: it holds %q twice", errBadBackup, h.Name)
 	}
 	f, err := r.fs.Create(r.fs.PathJoin(r.temp, h.Name), vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -166,21 +166,21 @@ func (r *restore) extractFile(from io.Reader, h *tar.Header) (err error) {
 	if err != nil {
 		return err
 	}
-	r.files = append(r.files, BackupFile{Name: h.Name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
+	r.files = append(r.files, backupFile{Name: h.Name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
 	return f.Sync()
 }
 
 // verify compares the extracted files with the manifest.
 func (r *restore) verify(ctx context.Context) error {
 	if !slices.Equal(r.files, r.manifest.Files) {
-		return fmt.Errorf("%w: its files do not match its manifest", ErrBadBackup)
+		return fmt.Errorf("%w: its files do not match its manifest", errBadBackup)
 	}
 	if err := checkMarker(r.fs, r.temp); err != nil {
 		return err
 	}
 	db, err := openCopy(r.fs, r.temp, r.manifest.Change)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrBadBackup, err)
+		return fmt.Errorf("%w: %w", errBadBackup, err)
 	}
 	found, err := inspectAll(ctx, db)
 	err = errors.Join(err, inGoroutine(db.Close)) // Pebble may end the goroutine
@@ -188,9 +188,9 @@ func (r *restore) verify(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrBadBackup, err)
+		return fmt.Errorf("%w: %w", errBadBackup, err)
 	case !reflect.DeepEqual(found, r.manifest.Contents):
-		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", ErrBadBackup,
+		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", errBadBackup,
 			found.Tasks, found.Entries, found.Checksum, r.manifest.Tasks, r.manifest.Entries, r.manifest.Checksum)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -283,7 +284,7 @@ func (c *committer) compare(r *request) error {
 	if err != nil {
 		return err
 	}
-	want, said := c.recount.Tally, c.counters.all()
+	want, said := c.recount.Tally, maps.Clone(c.counters.queues)
 	c.recount = recount{}
 	for key := range merged(want, said, stored) {
 		if n := want[key]; said[key] != n || stored[key] != n {

@@ -182,15 +182,8 @@ func (c *committer) keyOwner(k idemKey) (string, error) {
 	if name, ok := c.idem[k]; ok {
 		return name, nil
 	}
-	value, closer, err := c.db.Get(appendIdemKey(nil, k.namespace, k.digest))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer closer.Close()
-	return string(value), nil
+	value, err := getValue(c.db, appendIdemKey(nil, k.namespace, k.digest))
+	return string(value), err
 }
 
 // put writes the difference between old, which can be nil, and t into the batch. was is

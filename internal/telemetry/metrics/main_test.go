@@ -80,14 +80,16 @@ func full(t *testing.T) *Metrics {
 		},
 		Index: &index{},
 		Dispatch: func() dispatch.Stats {
-			return dispatch.Stats{Running: 3, Claimed: 7, Fired: 2, Skipped: dispatch.Skipped{Misfire: 1}, Breakers: 1}
+			s := dispatch.Stats{Running: 3, Claimed: 7, Fired: 2, Breakers: 1}
+			s.Skipped.Misfire = 1
+			return s
 		},
 		Slots:       10,
 		Disk:        func() (Disk, error) { return Disk{Used: 1 << 20, Free: 1 << 30, Size: 1 << 40}, nil },
 		Connections: func() int { return 5 },
 		Certificate: func() (time.Time, bool) { return time.Unix(1_900_000_000, 0), true },
 		Standing: func() store.Standing {
-			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1}}
+			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Lost: 1}}
 		},
 		Spans: func() Spans { return Spans{Exported: 4} },
 	})

@@ -36,7 +36,7 @@ func (r *registry) Lease(ctx context.Context, verb membership.Verb, process stri
 func readLeaseReplies(r rueidis.RedisResult, n int) []membership.LeaseReply {
 	out := make([]membership.LeaseReply, n)
 	reply, err := r.AsStrSlice()
-	if err == nil && len(reply) != 3*n {
+	if err == nil && len(reply) != 2*n {
 		err = errDamaged
 	}
 	if l := redisconn.LossOf(err); l != nil {
@@ -47,8 +47,8 @@ func readLeaseReplies(r rueidis.RedisResult, n int) []membership.LeaseReply {
 			out[i].Err = err
 			continue
 		}
-		ms, wrong := strconv.ParseInt(reply[3*i+1], 10, 64)
-		out[i] = membership.LeaseReply{Owner: reply[3*i], Left: time.Duration(ms) * time.Millisecond, Before: reply[3*i+2], Err: wrong}
+		ms, wrong := strconv.ParseInt(reply[2*i+1], 10, 64)
+		out[i] = membership.LeaseReply{Owner: reply[2*i], Left: time.Duration(ms) * time.Millisecond, Err: wrong}
 	}
 	return out
 }

@@ -6,8 +6,8 @@
 -- ARGV     'hold', 'release' or 'look' (which changes nothing), <node>/<nonce> of the
 --          process, the lease in milliseconds, and the identity of the store: if the field
 --          store of any key differs, nothing is changed
--- Replies  for each shard: the owner's id now ('': none), the milliseconds left of its
---          lease, and the previous owner's id if its lease had ended ('': no takeover)
+-- Replies  for each shard: the owner's id now ('': none), and the milliseconds left of its
+--          lease
 --
 -- A hold acquires a shard if it has no owner, or if the owner's lease has ended,
 -- and gives it a new epoch. If the process owns the shard already, a hold
@@ -24,7 +24,7 @@ for i = 1, #KEYS do
 end
 for i = 1, #KEYS do
   local own = redis.call('HMGET', KEYS[i], 'id', 'until')
-  local id, ends, before = own[1] or '', tonumber(own[2] or '0'), ''
+  local id, ends = own[1] or '', tonumber(own[2] or '0')
   local ours = string.sub(id, 1, #ARGV[2] + 1) == ARGV[2] .. '/'
   if ARGV[1] == 'release' then
     if ours then
@@ -37,13 +37,13 @@ for i = 1, #KEYS do
     ends = now + ARGV[3]
     redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
   elseif id == '' or ends <= now then
-    before, ends = id, now + ARGV[3]
+    ends = now + ARGV[3]
     id = ARGV[2] .. '/' .. string.format('%.0f', redis.call('HINCRBY', KEYS[i], 'epoch', 1))
     redis.call('HSET', KEYS[i], 'id', id, 'until', string.format('%.0f', ends))
   elseif ends > now + ARGV[3] then -- the clock was set back, or is another server's: no lease is longer than this
     ends = now + ARGV[3]
     redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
   end
-  out[3 * i - 2], out[3 * i - 1], out[3 * i] = id, string.format('%.0f', math.max(ends - now, 0)), before
+  out[2 * i - 1], out[2 * i] = id, string.format('%.0f', math.max(ends - now, 0))
 end
 return out

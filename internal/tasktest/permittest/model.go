@@ -24,7 +24,6 @@ type Model struct {
 		tat     time.Duration
 		holding map[int]holding
 	}
-	asks int
 }
 
 // holding holds the permits or tokens of one node.
@@ -44,7 +43,6 @@ func NewModel(lease time.Duration) *Model {
 
 // Permit returns the reply to a node's request at the time now.
 func (m *Model) Permit(now time.Duration, node int, ask store.PermitAsk) store.PermitReply {
-	m.asks++
 	r := store.PermitReply{Lease: m.lease, Share: -1}
 	if ask.Concurrency > 0 {
 		others, mine := 0, m.permits[node]
