@@ -49,40 +49,6 @@ var namespaceCases = []testCase{
 		},
 	},
 	{
-		"a namespace with records is not removed",
-		"Live, finished and dead tasks and schedules keep it: *BusyError, and nothing is changed.",
-		func(f *fixture) {
-			f.create("a", namespace("other"))
-			f.must(start, task.Cancel{Key: task.Key{Namespace: "other", Name: "a"}})
-			f.wantBusy("other")
-			f.sweep(start.Add(Policy.KeepFinished), 1)
-			s := f.must(start, task.PutSchedule{Spec: f.scheduleSpec("s", time.Minute, scheduleIn("other"))})
-			f.wantBusy("other")
-			f.must(start, task.RemoveSchedule{Key: s.Key()})
-			f.create("elsewhere", namespace("default2"))
-			f.edit(settings.DropNamespace{Name: "other"})
-		},
-	},
-	{
-		"nothing is made in a namespace that does not exist",
-		"A create, a replace and a schedule there are *MissingError and leave nothing.",
-		func(f *fixture) {
-			spec, schedule := f.spec("a", namespace("other")), f.scheduleSpec("a", time.Minute, scheduleIn("other"))
-			f.edit(settings.DropNamespace{Name: "other"})
-			changes := []task.Change{task.Create{Spec: spec}, task.Replace{Spec: spec}, task.Create{Spec: spec, Idempotency: idem("k", "r")}, task.PutSchedule{Spec: schedule}}
-			for i, r := range f.batch(start, changes...) {
-				if _, ok := errors.AsType[*settings.MissingError](r.Err); !ok || r.Task != nil {
-					f.Errorf("change %d: %v", i, r.Err)
-				}
-			}
-			if counts, err := f.store.Counts(f.Context()); err != nil || len(counts) != 0 {
-				f.Errorf("%+v, error %v", counts, err)
-			}
-			f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}})
-			f.must(start, task.Create{Spec: spec, Idempotency: idem("k", "r")})
-		},
-	},
-	{
 		"an interrupted removal blocks no other call",
 		"A store that removes a namespace in steps may end between two of them. The mark that it leaves refuses no create and no removal.",
 		func(f *fixture) {
