@@ -157,7 +157,7 @@ func (g *generator) command() command {
 		f.States = [][]task.State{endedStates, {task.Dead}, {task.Delivered, task.Cancelled}}[g.IntN(3)]
 		return list{f, f.NarrowEnded(g.edge(g.now), task.Page{Limit: 1 + g.IntN(4)})}
 	case n < 94:
-		return list{g.filter(), task.Page{Limit: 1 + g.IntN(4), After: g.oneOf(append(universe.names, "", "")), Bodies: g.IntN(2) == 0}}
+		return list{g.filter(), task.Page{Limit: 1 + g.IntN(4), After: g.oneOf(append(universe.names, "", "")), Before: g.oneOf(append(universe.names, "", "", "", "")), Bodies: g.IntN(2) == 0}}
 	case n < 97 || g.ways == 0:
 		return peek{several(g, g.laneRead)}
 	}

@@ -49,6 +49,22 @@ var namespaceCases = []testCase{
 		},
 	},
 	{
+		"nothing is made in a namespace that does not exist",
+		"A create, a replace and a schedule there are *MissingError and leave nothing.",
+		func(f *fixture) {
+			spec, schedule := f.spec("a", namespace("other")), f.scheduleSpec("a", time.Minute, scheduleIn("other"))
+			f.edit(settings.DropNamespace{Name: "other"})
+			changes := []task.Change{task.Create{Spec: spec}, task.Replace{Spec: spec}, task.Create{Spec: spec, Idempotency: idem("k", "r")}, task.PutSchedule{Spec: schedule}}
+			for i, r := range f.batch(start, changes...) {
+				if _, ok := errors.AsType[*settings.MissingError](r.Err); !ok || r.Task != nil {
+					f.Errorf("change %d: %v", i, r.Err)
+				}
+			}
+			f.edit(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}})
+			f.must(start, task.Create{Spec: spec, Idempotency: idem("k", "r")})
+		},
+	},
+	{
 		"an interrupted removal blocks no other call",
 		"A store that removes a namespace in steps may end between two of them. The mark that it leaves refuses no create and no removal.",
 		func(f *fixture) {

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // scheduleCases: an instant makes its occurrence and moves its schedule on in one step.
@@ -23,6 +24,22 @@ var scheduleCases = []testCase{
 			}
 			if r := f.fire(start+5000, &task.Task{Namespace: s.Namespace, Name: "@none"}); !errors.Is(r.Err, task.ErrNotFound) {
 				f.Errorf("of none: %+v", r)
+			}
+		},
+	},
+	{
+		"an instant whose name is taken is skipped",
+		"Where a task has the occurrence's name it stays as it is, and the schedule goes on.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second)
+			taken := f.spec("taken", tasktest.Text("mine"))
+			taken.Name = task.OccurrenceName("nightly", start+5000)
+			f.must(start, task.Create{Spec: taken})
+			if r := f.fire(start+5000, s); r.Err != nil || r.Task.Recur.Next != start+10_000 {
+				f.Fatalf("%+v", r)
+			}
+			if got := f.load(taken.Key); string(got.Request.Body) != "mine" {
+				f.Errorf("%+v", got)
 			}
 		},
 	},
