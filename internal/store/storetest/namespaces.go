@@ -49,6 +49,19 @@ var namespaceCases = []testCase{
 		},
 	},
 	{
+		"the removal of an old version is refused",
+		"The precondition is that of the removal, and a refused one leaves no mark.",
+		func(f *fixture) {
+			put := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "other"}}
+			f.edit(put)
+			old := task.Precondition{IfMatch: []string{f.store.Standing().Settings.Namespace("other").ETag()}}
+			f.edit(put)
+			if r := f.edits(settings.DropNamespace{Name: "other", If: old})[0]; !errors.Is(r.Err, task.ErrPrecondition) || f.store.Standing().Settings.Closing("other") {
+				f.Errorf("%v, closing %v", r.Err, f.store.Standing().Settings.Closing("other"))
+			}
+		},
+	},
+	{
 		"nothing is made in a namespace that does not exist",
 		"A create, a replace and a schedule there are *MissingError and leave nothing.",
 		func(f *fixture) {
