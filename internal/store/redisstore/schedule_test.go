@@ -82,23 +82,21 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 		})
 	}
 	nodes.Wait()
-	for name, times := range made {
-		if times != 1 {
-			t.Errorf("%s was made %d times", name, times)
-		}
-	}
+	runs := int64(0)
 	for _, name := range names {
 		s, err := a.Get(t.Context(), task.ScheduleKey(task.DefaultNamespace, name))
 		fatal.If(t, err)
-		if s.Recur.Runs < 2 {
+		if runs += s.Recur.Runs; s.Recur.Runs < 2 {
 			t.Errorf("%s has %d runs", name, s.Recur.Runs)
 		}
-		for i := range s.Recur.Runs {
-			at := s.Recur.Anchor + 1000*task.Millis(i+1)
-			if one, err := b.Get(t.Context(), tasktest.Key(task.OccurrenceName(name, at))); err != nil || made[one.Name] != 1 {
-				t.Errorf("%s of %d: %v", name, at, err)
-			}
+	}
+	for name, times := range made {
+		if _, err := b.Get(t.Context(), tasktest.Key(name)); err != nil || times != 1 {
+			t.Errorf("%s was made %d times: %v", name, times, err)
 		}
+	}
+	if int64(len(made)) != runs {
+		t.Errorf("%d tasks of %d runs", len(made), runs)
 	}
 	if refused == 0 {
 		t.Error("nobody tried to fire what was not its own")
