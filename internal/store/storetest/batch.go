@@ -49,7 +49,7 @@ var batchCases = []testCase{
 		},
 	},
 	{
-		"a call whose context has ended is refused or carried out",
+		"a call after the end of its context is refused or carried out",
 		"A call that fails as a whole names the context's error, and repeating it is safe; it is never half an answer.",
 		func(f *fixture) {
 			ended, cancel := context.WithCancel(f.Context())

@@ -104,7 +104,7 @@ func compareDue(ctx context.Context, s store.TaskStore, r store.DueRead, waiting
 	}
 	for c, n := range got {
 		if all[c] == 0 {
-			return 0, fmt.Errorf("the due index has %d tasks of %+v in interval %d, where none waits", n, c.lane, c.interval)
+			return 0, fmt.Errorf("the due index has %d tasks of %+v in interval %d, and no task waits in it", n, c.lane, c.interval)
 		}
 	}
 	return exact, nil

@@ -28,8 +28,8 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
-		"an instant whose name is taken is skipped",
-		"Where a task has the occurrence's name it stays as it is, and the schedule goes on.",
+		"an instant with a name that is taken is skipped",
+		"A task that has the name of the occurrence stays as it is, and the schedule goes on.",
 		func(f *fixture) {
 			s := f.schedule("nightly", 5*time.Second)
 			taken := f.spec("taken", tasktest.Text("mine"))

@@ -36,7 +36,7 @@ var scrubCases = []testCase{
 	},
 	{
 		"a lease that is no longer extended is taken back",
-		"A scrub that finds a lease ended takes it back if another scrub, AbandonedAfter later, finds it unchanged. Otherwise an attempt whose holder hangs would leave its task running for ever.",
+		"A scrub that finds a lease ended takes it back if another scrub, AbandonedAfter later, finds it unchanged. Otherwise an attempt with a hanging holder would leave its task running for ever.",
 		func(f *fixture) {
 			for _, limit := range []int{1, 3, 1000} {
 				f.takesBack(limit)

@@ -59,7 +59,7 @@ var watchCases = []testCase{
 	},
 	{
 		"the cancel of a running handler is hinted",
-		"The watcher is told at once that the task of a kind was cancelled during an attempt, and hears nothing about one with a URL.",
+		"The watcher is called at once if the task of a kind was cancelled during an attempt, and hears nothing about one with a URL.",
 		func(f *fixture) {
 			made, called := f.create("a", at(start), kind("close")), f.create("url", at(start))
 			f.claim(start, made, "token")
