@@ -19,7 +19,7 @@ import (
 // damage makes the record of k unreadable for every version.
 func damage(t *testing.T, s *Store, addr string, k task.Key) {
 	t.Helper()
-	if reply, err := redistest.Command(t.Context(), addr, "HSET", s.shard(k).Meta, keyspace.Field(k), "a stamp \x01\xff"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), addr, "HSET", s.shard(k).Records, keyspace.Field(k), "a stamp \x01\xff"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 }

@@ -58,7 +58,7 @@ func order(name string) task.Create {
 func kept(t *testing.T, s *Store, addr string) (n int) {
 	t.Helper()
 	for _, sh := range s.shards {
-		reply, err := redistest.Command(t.Context(), addr, "HLEN", sh.Meta)
+		reply, err := redistest.Command(t.Context(), addr, "HLEN", sh.Records)
 		if err != nil || !strings.HasPrefix(reply, ":") {
 			t.Fatal(reply, err)
 		}

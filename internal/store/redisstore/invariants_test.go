@@ -110,7 +110,7 @@ func (w *inspector) set(key string) map[string]task.Millis {
 func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[string]string) {
 	type entry struct{ key, member string }
 	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.Body)
-	for f, value := range w.hash(sh.Meta) {
+	for f, value := range w.hash(sh.Records) {
 		key, err := keyspace.ParseField(f)
 		fatal.If(w, err)
 		r, err := records.Parse(key, value)

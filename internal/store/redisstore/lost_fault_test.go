@@ -251,7 +251,7 @@ func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
 		{"ten seconds later, for the first time", second, 10_000, redisconn.ClockSkew},
 	} {
 		at := redisconn.Clock{Now: now - c.age, Behind: 2000, Ahead: 1000}
-		outcomes, _, err := s.servers.Put(t.Context(), at, []redisconn.Item{c.item}, nil, false)
+		outcomes, _, err := s.servers.Put(t.Context(), redisconn.Terms{Clock: at}, []redisconn.Item{c.item})
 		if err != nil || outcomes[0].Status != c.want {
 			t.Errorf("%s: %v, %v; want the status %d", c.what, outcomes, err, c.want)
 		}

@@ -12,7 +12,7 @@ import (
 
 // applyOutcome applies the outcome of st's item, and returns the entries that
 // it added to lanes.
-func (r *request) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []task.Entry {
+func (m *medium) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []task.Entry {
 	ending, current := kernel.ReadAgain, records.Record{}
 	switch o.Status {
 	case redisconn.Applied, redisconn.AlreadyApplied:
@@ -24,26 +24,26 @@ func (r *request) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []
 	case redisconn.StaleSettings: // with newer settings: see passFences
 		ending = kernel.Again
 	case redisconn.ClockSkew:
-		r.now = at
+		m.now = at
 	case redisconn.Full:
-		r.unadmit(st)
+		m.unadmit(st)
 		st.Answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
 		return nil
 	case redisconn.Changed:
-		r.claimed.drop(st.Key)
+		m.claimed.drop(st.Key)
 		ending = kernel.Changed
 		var err error
 		if current, err = records.Parse(st.Key, o.Value); err != nil {
-			r.unadmit(st)
+			m.unadmit(st)
 			st.Answer(task.Result{}, err)
 			return nil
 		}
 	}
 	old := st.Old.Task
 	if st.End(ending, current, o.Resent) {
-		return r.kept(st)
+		return m.kept(st)
 	}
-	r.unadmitFrom(st, old)
+	m.unadmitFrom(st, old)
 	return nil
 }
 

@@ -83,7 +83,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		fatal.If(t, err)
 		it, _ := records.Replacement(sh, found[0].Record, claimed.Task)
 		it.Owner = before[sh.Number].ID
-		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
+		outcomes, _, err := a.servers.Put(t.Context(), redisconn.Terms{Clock: a.clock(a.now()), Loose: true}, []redisconn.Item{it})
 		fatal.If(t, err)
 		lost, want := b.member.Shard(sh) != nil, redisconn.Applied
 		if lost {

@@ -27,12 +27,12 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 // submit applies steps and returns their replies.
 func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	return call(ctx, s, func() ([]store.Reply, error) {
-		r := &request{Store: s, now: now, who: settings.ActorOf(ctx)}
-		if err := kernel.Make(ctx, r, steps); err != nil {
+		m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}
+		if err := kernel.Make(ctx, m, steps); err != nil {
 			return nil, err
 		}
 		for _, st := range steps {
-			if r.unconfirmed && st.Kind == store.Change {
+			if m.unconfirmed && st.Kind == store.Change {
 				st.Reply.Durability = string(redisconn.Async)
 			}
 		}

@@ -21,7 +21,7 @@ type Shard struct {
 	Prefix string // "foliot:{tag}:", if foliot is the prefix of the store
 	Slot   uint16
 
-	Meta, Body, Names, Lanes, Running, Dead, Gone, Keep, Own, Counts, Idem, Wake string
+	Records, Body, Names, Lanes, Running, Dead, Gone, Keep, Own, Counts, Idem, Wake string
 }
 
 // Shards returns the n shards of a store. Their slots are spread evenly, so any number of
@@ -44,7 +44,7 @@ func (k *Keys) Shard(number int, tag string, slot uint16) *Shard {
 	p := k.prefix + "{" + tag + "}:"
 	return &Shard{
 		Number: number, Prefix: p, Slot: slot,
-		Meta: p + "meta", Body: p + "body", Names: p + "names",
+		Records: p + "meta", Body: p + "body", Names: p + "names",
 		Lanes: p + "idx", Running: p + "fly", Dead: p + "dead", Gone: p + "gone", Keep: p + "keep",
 		Own: p + "own", Counts: p + "cnt", Idem: p + "idem", Wake: p + "wake" + k.database,
 	}

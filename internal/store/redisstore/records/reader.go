@@ -70,7 +70,7 @@ func (rd *Reader) ReadEach(ctx context.Context, reads []Read) ([]Found, error) {
 			if r.Body {
 				wanted = "1"
 			}
-			runs[i].Keys = append(runs[i].Keys, sh.Meta, sh.Body)
+			runs[i].Keys = append(runs[i].Keys, sh.Records, sh.Body)
 			runs[i].Args = append(runs[i].Args, keyspace.Field(r.Key), wanted)
 		}
 	}

@@ -231,5 +231,5 @@ func AddCount(counts map[task.QueueKey]task.Counts, field string, n int64) error
 // RepairOf returns a repair that depends on a record's stamp; "" stands for no
 // record.
 func RepairOf(sh *keyspace.Shard, field, stamp string) *redisconn.Repair {
-	return redisconn.NewRepair(sh.Meta, field, stampLen, stamp)
+	return redisconn.NewRepair(sh.Records, field, stampLen, stamp)
 }

@@ -13,13 +13,16 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// Writes go to Redis in batches. Writes that callers enqueue while a batch is
-// under way are sent in the next batch. Items for one slot share one run of
-// put. If replicas must confirm, a batch has its own connection and ends with a
+// Writes go to Redis in batches. Writes that callers enqueue while two batches are
+// under way are sent in the next one, in the order of their turns. Items for one slot
+// share one run of put. If replicas must confirm, a batch has its own connection and ends with a
 // WAIT there, because WAIT covers only the writes of its connection.
+//
+// A claim waits for the batches that are under way, so maxBatches × maxBatchItems
+// bounds how much later an import makes it: 20 ms, as an item costs Redis 40 us.
 const (
-	maxBatches    = 2    // batches of one pipeline at the same time; more batches would be smaller, so fewer items would share a run
-	maxBatchItems = 1024 // items of a batch; the last write can exceed it
+	maxBatches    = 2   // batches of one pipeline at the same time; more batches would be smaller, so fewer items would share a run
+	maxBatchItems = 256 // items of a batch; the last write can exceed it
 )
 
 // batchTime bounds a batch, without the time that it waits for replicas.
@@ -29,6 +32,7 @@ const batchTime = 5 * time.Second
 // another script.
 type write struct {
 	script *Script
+	sender string          // see Terms
 	shard  *keyspace.Shard // nil means that the write is for settings
 	slot   uint16          // zero outside a cluster
 	loose  bool            // no replica needs to confirm it
@@ -61,6 +65,63 @@ func (w *write) seal(k *keyspace.Keys) Run {
 	return Run{[]string{w.shard.Prefix + "seal", w.shard.Own}, []string{w.store}}
 }
 
+func (s *Servers) newWrite(sc *Script, sh *keyspace.Shard) *write {
+	return &write{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan result, 1)}
+}
+
+// send sends writes until their servers took them, for at most RetryTime. The
+// only error left in a result is out of memory.
+func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
+	return retry(ctx, s, batchTime+s.ReplicaTimeout, writes, func(ctx context.Context, writes []*write) []result {
+		for _, r := range writes {
+			r.tries++
+		}
+		for l, own := range s.sorted(writes) {
+			l.enqueue(own)
+		}
+		results, moved := make([]result, len(writes)), false
+		for i, r := range writes {
+			select {
+			case results[i] = <-r.done:
+				moved = moved || results[i].err != nil && s.passing(results[i].err)
+			case <-ctx.Done():
+				results[i].err = ctx.Err()
+			}
+		}
+		if moved {
+			select {
+			case s.recheck <- struct{}{}: // one check serves all callers that wait
+			default:
+			}
+		}
+		return results
+	})
+}
+
+// sorted returns the writes for each pipeline.
+func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, out := s.Masters.Load(), map[*pipeline][]*write{}
+	for _, r := range writes {
+		master := m.Of(r.slot)
+		addr, name := cmp.Or(r.asked, master), cmp.Or(r.asked, master)
+		if r.loose || s.level == Async || s.Wants(addr) == 0 { // the shared client has one pipeline for each master, because a master that hangs delays its batches
+			addr, name = "", "shared "+master
+			if r.sender == "" { // a claim waits for no batch of creates
+				name = "of the node " + master
+			}
+		}
+		l := s.pipelines[name]
+		if l == nil {
+			l = &pipeline{servers: s, master: cmp.Or(addr, master), addr: addr}
+			s.pipelines[name] = l
+		}
+		out[l] = append(out[l], r)
+	}
+	return out
+}
+
 // pipeline holds the batches for one server whose replicas confirm, or the
 // batches for the shared client that need no confirmation. Each batch runs in a
 // goroutine, which ends when no write is waiting. Servers.Close waits for these
@@ -71,7 +132,7 @@ type pipeline struct {
 	addr    string // the same if its replicas confirm; empty means the shared client
 
 	mu      sync.Mutex // guards everything below
-	waiting []*write
+	waiting turns
 	sending int
 	idle    []rueidis.DedicatedClient
 }
@@ -80,7 +141,7 @@ type pipeline struct {
 func (p *pipeline) enqueue(writes []*write) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waiting = append(p.waiting, writes...)
+	p.waiting.add(writes)
 	if p.sending < maxBatches {
 		p.sending++
 		p.servers.work.Go(func() {
@@ -95,16 +156,10 @@ func (p *pipeline) enqueue(writes []*write) {
 func (p *pipeline) next() []*write {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := 0
-	for load := 0; n < len(p.waiting) && load < maxBatchItems; n++ {
-		load += max(len(p.waiting[n].items), 1)
-	}
-	if n == 0 {
+	writes := p.waiting.take(maxBatchItems)
+	if len(writes) == 0 {
 		p.sending--
-		return nil
 	}
-	writes := p.waiting[:n:n]
-	p.waiting = p.waiting[n:]
 	return writes
 }
 

@@ -63,7 +63,7 @@ func (c *call) add(it *Item) {
 	for _, w := range it.Writes {
 		size += 3 + len(w.Args)
 	}
-	c.args = append(c.args, owned, it.Owner, c.key(it.Shard.Meta), it.Field, it.Expected, it.Value, Score(it.Earliest), strconv.Itoa(size))
+	c.args = append(c.args, owned, it.Owner, c.key(it.Shard.Records), it.Field, it.Expected, it.Value, Score(it.Earliest), strconv.Itoa(size))
 	for _, w := range it.Writes {
 		c.args = append(c.args, w.Name, c.key(w.Key), strconv.Itoa(len(w.Args)))
 		c.args = append(c.args, w.Args...)
@@ -122,14 +122,20 @@ func (it *Item) Write(name, key string, args ...string) {
 // Score returns a time in the form that Redis keeps in a sorted set.
 func Score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
 
-// Put applies items. It returns the outcome of each, and the server's clock. known
-// holds the fences that the caller's settings have passed. If loose is true, no replica
-// needs to confirm the items. After an error some or all items may have been applied,
-// and the caller can repeat Put.
-func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
-	writes, places := s.divide(c, items)
+// Terms are the conditions of one Put.
+type Terms struct {
+	Clock  Clock
+	Fences map[uint16]string // the fences that the caller's settings have passed
+	Sender string            // the namespace whose client asked for it, "" for the node; senders take turns
+	Loose  bool              // no replica needs to confirm the items
+}
+
+// Put applies items. It returns the outcome of each, and the server's clock. After an
+// error some or all items may have been applied, and the caller can repeat Put.
+func (s *Servers) Put(ctx context.Context, on Terms, items []Item) ([]Outcome, task.Millis, error) {
+	writes, places := s.divide(on.Clock, items)
 	for _, r := range writes {
-		r.loose, r.fence = loose, known[r.slot]
+		r.loose, r.fence, r.sender = on.Loose, on.Fences[r.slot], on.Sender
 	}
 	sent := s.Clocks.Monotonic()
 	results, err := s.send(ctx, writes)

@@ -177,10 +177,6 @@ func (s *Servers) Close() {
 	s.Client.Close()
 }
 
-func (s *Servers) newWrite(sc *Script, sh *keyspace.Shard) *write {
-	return &write{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan result, 1)}
-}
-
 // Slot returns the slot of a shard, where nil stands for the settings; without a
 // Cluster all slots are 0.
 func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
@@ -254,54 +250,4 @@ func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconf
 		unconfirmed, err = unconfirmed || l.unconfirmed, cmp.Or(err, l.err)
 	}
 	return unconfirmed, err
-}
-
-// send sends writes until their servers took them, for at most RetryTime. The
-// only error left in a result is out of memory.
-func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
-	return retry(ctx, s, batchTime+s.ReplicaTimeout, writes, func(ctx context.Context, writes []*write) []result {
-		for _, r := range writes {
-			r.tries++
-		}
-		for l, own := range s.sorted(writes) {
-			l.enqueue(own)
-		}
-		results, moved := make([]result, len(writes)), false
-		for i, r := range writes {
-			select {
-			case results[i] = <-r.done:
-				moved = moved || results[i].err != nil && s.passing(results[i].err)
-			case <-ctx.Done():
-				results[i].err = ctx.Err()
-			}
-		}
-		if moved {
-			select {
-			case s.recheck <- struct{}{}: // one check serves all callers that wait
-			default:
-			}
-		}
-		return results
-	})
-}
-
-// sorted returns the writes for each pipeline.
-func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, out := s.Masters.Load(), map[*pipeline][]*write{}
-	for _, r := range writes {
-		master := m.Of(r.slot)
-		addr, name := cmp.Or(r.asked, master), cmp.Or(r.asked, master)
-		if r.loose || s.level == Async || s.Wants(addr) == 0 { // the shared client has one pipeline for each master, because a master that hangs delays its batches
-			addr, name = "", "shared "+master
-		}
-		l := s.pipelines[name]
-		if l == nil {
-			l = &pipeline{servers: s, master: cmp.Or(addr, master), addr: addr}
-			s.pipelines[name] = l
-		}
-		out[l] = append(out[l], r)
-	}
-	return out
 }

@@ -42,7 +42,7 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 		if err != nil {
 			return err
 		}
-		n, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsInt64, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Meta).Build() })
+		n, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsInt64, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Records).Build() })
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (sc *scrub) countRecords(ctx context.Context, sh *keyspace.Shard) (stamps m
 	stamps, counts = map[string]string{}, map[string]int64{}
 	it := redisconn.Item{Shard: sh}
 	for scan := "0"; ; {
-		part, next, err := sc.scanKey(ctx, space{command: "HSCAN", key: sh.Meta, bytes: -1}, scan, redisconn.MaxReads)
+		part, next, err := sc.scanKey(ctx, space{command: "HSCAN", key: sh.Records, bytes: -1}, scan, redisconn.MaxReads)
 		if err != nil {
 			return nil, nil, err
 		}

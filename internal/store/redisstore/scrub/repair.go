@@ -147,7 +147,7 @@ func (sc *scrub) entries(key string, fieldOf func(member string) string) func(co
 		for i, m := range part {
 			fields[i] = fieldOf(m.name)
 		}
-		values, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsStrSlice, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Meta).Field(fields...).Build() }) // a missing record is ""
+		values, err := redisconn.ReadOne(ctx, sc.servers, rueidis.RedisResult.AsStrSlice, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Records).Field(fields...).Build() }) // a missing record is ""
 		for i := 0; i < len(values) && err == nil; i++ {
 			err = sc.belongs(ctx, sh, key, part[i].name, fields[i], values[i])
 		}

@@ -47,7 +47,7 @@ type space struct {
 func (sc *scrub) spaces(sh *keyspace.Shard) []space {
 	field := func(member string) string { return member }
 	return []space{
-		{"HSCAN", sh.Meta, -1, sc.examineRecords},
+		{"HSCAN", sh.Records, -1, sc.examineRecords},
 		{"ZSCAN", sh.Names, 0, sc.entries(sh.Names, field)},
 		{"HSCAN", sh.Body, 0, sc.entries(sh.Body, field)},
 		{"ZSCAN", sh.Running, 0, sc.entries(sh.Running, field)},

@@ -32,8 +32,8 @@ type extra struct {
 	admitted   bool           // counted into its namespace's quotas before it was put
 }
 
-// request is one call that is being applied, as a kernel.Medium.
-type request struct {
+// medium is one call that is being applied, as a kernel.Medium.
+type medium struct {
 	*Store
 	now task.Millis
 	who settings.Actor
@@ -43,7 +43,7 @@ type request struct {
 	known       fences // the fences that the settings of this round have passed
 }
 
-func (r *request) Guess(key task.Key) (records.Record, bool) { return r.claimed.get(key) }
+func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.get(key) }
 
 // claimedRecords keeps the records of tasks as this node's claims left them, so
 // the settlements that follow need not read them. An outdated record does no
@@ -72,30 +72,38 @@ func (c *claimedRecords) drop(k task.Key) {
 	delete(c.m, k)
 }
 
-func (r *request) Pause(ctx context.Context, d time.Duration) bool { return r.servers.Pause(ctx, d) }
+func (m *medium) Pause(ctx context.Context, d time.Duration) bool { return m.servers.Pause(ctx, d) }
 
-func (r *request) Unwritten(st *step) { st.Answer(r.withBody(st), st.Decision.Err) }
+func (m *medium) Unwritten(st *step) { st.Answer(m.withBody(st), st.Decision.Err) }
 
-func (r *request) Finish(ctx context.Context, steps []*step) error {
-	if err := r.confirm(ctx, steps); err != nil {
+func (m *medium) Finish(ctx context.Context, steps []*step) error {
+	if err := m.confirm(ctx, steps); err != nil {
 		return err
 	}
-	r.releaseKeys(ctx, steps)
+	m.releaseKeys(ctx, steps)
 	return nil
 }
 
-func (r *request) Prepare(ctx context.Context, open []*step) error {
-	if err := r.readRecords(ctx, open); err != nil {
+func (m *medium) Prepare(ctx context.Context, open []*step) error {
+	if err := m.readRecords(ctx, open); err != nil {
 		return err
 	}
-	if err := r.reserve(ctx, open); err != nil {
+	if err := m.reserve(ctx, open); err != nil {
 		return err
 	}
-	if err := r.quotas.refresh(ctx, r.settings.Load().settings, open); err != nil {
+	if err := m.quotas.refresh(ctx, m.settings.Load().settings, open); err != nil {
 		return err
 	}
-	r.provisional, r.known = 0, r.settings.Load().passed // read before the settings, so the settings are not older
-	return r.unmark(ctx, r.now, open)
+	m.provisional, m.known = 0, m.settings.Load().passed // read before the settings, so the settings are not older
+	return m.unmark(ctx, m.now, open)
+}
+
+// senderOf returns the namespace whose client asked for the steps, "" if dispatch did.
+func senderOf(steps []*step) string {
+	if first := steps[0]; first.Kind == store.Change {
+		return first.Key.Namespace
+	}
+	return ""
 }
 
 // readRecords reads the records of steps that do not know theirs.
@@ -143,70 +151,70 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	return err
 }
 
-func (r *request) Write(ctx context.Context, decided []*step) error {
+func (m *medium) Write(ctx context.Context, decided []*step) error {
 	var items []redisconn.Item
 	var of []*step // the steps of the items; nil means that the item is a task spawned by the step before it
 	for _, st := range decided {
-		items, of = append(items, r.item(st)), append(of, st)
+		items, of = append(items, m.item(st)), append(of, st)
 		if t := st.Decision.Spawned; t != nil {
-			spawned, _ := records.Replacement(r.shard(t.Key()), records.Record{}, t)
+			spawned, _ := records.Replacement(m.shard(t.Key()), records.Record{}, t)
 			spawned.With = true
-			r.lanes.Wake(&spawned, nil, t)
+			m.lanes.Wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
 		}
 	}
-	defer r.unspawn(decided)
+	defer m.unspawn(decided)
 	loose := !slices.ContainsFunc(decided, func(st *step) bool { return st.Decision.Synced })
-	outcomes, at, err := r.servers.Put(ctx, r.clock(r.now), items, r.known, loose)
+	outcomes, at, err := m.servers.Put(ctx, redisconn.Terms{Clock: m.clock(m.now), Fences: m.known, Sender: senderOf(decided), Loose: loose}, items)
 	repliedAt := time.Now()
 	if err != nil {
 		for _, st := range decided {
-			r.unadmit(st)
+			m.unadmit(st)
 		}
 		return err
 	}
 	var entries []task.Entry
 	for i, o := range outcomes {
-		r.unconfirmed = r.unconfirmed || o.Unconfirmed
+		m.unconfirmed = m.unconfirmed || o.Unconfirmed
 		if of[i] == nil {
 			if t := of[i-1].Decision.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
 				fired := of[i-1]
-				r.quotas.commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
+				m.quotas.commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
 				fired.Extra.spawns = nil
 				entries = append(entries, t.Entry())
 			}
 			continue
 		}
-		entries = append(entries, r.applyOutcome(of[i], o, at)...)
+		entries = append(entries, m.applyOutcome(of[i], o, at)...)
 	}
-	r.lanes.Added(entries)
-	return r.passFences(ctx, outcomes, items, repliedAt)
+	m.lanes.Added(entries)
+	return m.passFences(ctx, outcomes, items, repliedAt)
 }
 
-func (r *request) Decide(st *step) (d kernel.Decision, ok bool) {
-	f := facts{Store: r.Store, st: st, settings: r.settings.Load().settings}
+func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
+	f := facts{Store: m.Store, st: st, settings: m.settings.Load().settings}
 	if st.Kind == store.Change || st.Kind == store.Fire {
-		f.limits = r.quotas.limits(f.settings, st.Key.Namespace)
+		f.limits = m.quotas.limits(f.settings, st.Key.Namespace)
 	}
 	limited := f.limits != nil
 	if limited {
-		r.quotas.deciding.Lock()
-		defer r.quotas.deciding.Unlock()
+		m.quotas.deciding.Lock()
+		defer m.quotas.deciding.Unlock()
 	}
-	d = kernel.Decide(r.now, r.who, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
+	d = kernel.Decide(m.now, m.who, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
 	switch {
 	case !d.Applied: // perhaps the task that fills the quota is not created: the next round decides
 		_, quota := errors.AsType[*task.QuotaError](d.Err)
-		return d, !quota || r.provisional == 0 || st.Guessed()
+		return d, !quota || m.provisional == 0 || st.Guessed()
 	case !limited || !d.Writes:
 	case st.Kind == store.Change:
-		r.quotas.begin(st.Old.Task, d.Task)
+		m.quotas.begin(st.Old.Task, d.Task)
 		if st.Extra.admitted = true; st.Guessed() {
-			r.provisional++
+			m.provisional++
 		}
 	case d.Spawned != nil:
 		st.Extra.spawns = d.Spawned
-		r.quotas.begin(nil, st.Extra.spawns)
+		m.quotas.begin(nil, st.Extra.spawns)
 	}
 	return d, true
 }
@@ -245,15 +253,15 @@ func (f *facts) Room(need kernel.Need) error {
 // item returns the item to put for st. A settlement or an extension needs no owner:
 // the stamp proves that the record still has the lease's token. So a node that has
 // lost the shard can finish its claims.
-func (r *request) item(st *step) redisconn.Item {
-	it, after := records.Replacement(r.shard(st.Key), st.Old, st.Decision.Task)
+func (m *medium) item(st *step) redisconn.Item {
+	it, after := records.Replacement(m.shard(st.Key), st.Old, st.Decision.Task)
 	st.Extra.after = after
-	r.lanes.Wake(&it, st.Old.Task, st.Decision.Task)
+	m.lanes.Wake(&it, st.Old.Task, st.Decision.Task)
 	if st.Kind.Begins() {
-		it.Owner = r.member.Owner(it.Shard)
+		it.Owner = m.member.Owner(it.Shard)
 	}
 	it.More = st.Decision.Need == kernel.MoreRecords
-	it.Earliest = kernel.Earliest(st.Kind, st.Old.Task, r.now)
+	it.Earliest = kernel.Earliest(st.Kind, st.Old.Task, m.now)
 	return it
 }
 
@@ -261,18 +269,18 @@ func (r *request) item(st *step) redisconn.Item {
 // step found already changed, or that a create found under its name. A caller that
 // repeats a create takes task.ErrExists as proof that the first one succeeded. A put
 // that returns a record has already waited for the replicas.
-func (r *request) confirm(ctx context.Context, steps []*step) error {
+func (m *medium) confirm(ctx context.Context, steps []*step) error {
 	var shards []*keyspace.Shard
 	for _, st := range steps {
 		found := st.Reply.Err == nil || errors.Is(st.Reply.Err, task.ErrExists) && !st.FromPut
 		if found && !st.Put && st.Kind == store.Change {
-			shards = append(shards, r.shard(st.Key))
+			shards = append(shards, m.shard(st.Key))
 		}
 	}
 	if len(shards) == 0 {
 		return nil
 	}
-	unconfirmed, err := r.servers.Confirm(ctx, shards)
-	r.unconfirmed = r.unconfirmed || unconfirmed
+	unconfirmed, err := m.servers.Confirm(ctx, shards)
+	m.unconfirmed = m.unconfirmed || unconfirmed
 	return err
 }
