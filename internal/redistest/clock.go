@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -35,9 +36,7 @@ func NewClock(t testing.TB) *Clock {
 	}
 	dir := t.TempDir()
 	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
-	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, os.WriteFile(source, clockSource, 0o600))
 	if out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl").CombinedOutput(); err != nil { //nolint:gosec // the test's own source
 		t.Skipf("%s makes no library of the clock: %v\n%s", compiler, err, out)
 	}
@@ -52,16 +51,10 @@ func NewClock(t testing.TB) *Clock {
 func (c *Clock) Set(ahead time.Duration) {
 	c.Helper()
 	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600) // in place: the servers have mapped it
-	if err != nil {
-		c.Fatal(err)
-	}
+	fatal.If(c, err)
 	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(ahead.Milliseconds())), 0) //nolint:gosec // two's complement
-	if err := f.Close(); err != nil {
-		c.Fatal(err)
-	}
-	if err != nil {
-		c.Fatal(err)
-	}
+	fatal.If(c, f.Close())
+	fatal.If(c, err)
 }
 
 // New is New for a server that uses the clock.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -28,17 +29,13 @@ func NewCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	quick.Leave(t, "starts a cluster")
 	Need(t)
 	dir, err := os.MkdirTemp("", "foliot-cluster-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	c, err := StartCluster(dir, masters, replicas, args...)
 	t.Cleanup(func() {
 		c.Close()
 		_ = os.RemoveAll(dir)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return c
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 func TestAReplyIsCutAfterSoManyBytes(t *testing.T) {
@@ -71,9 +73,7 @@ func TestAMuteProxyDropsMessagesAndNothingElse(t *testing.T) {
 	p := NewProxy(t, s.Addr)
 	p.Mute()
 	conn, err := net.Dial("tcp", p.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	defer func() { _ = conn.Close() }()
 	if _, err := conn.Write([]byte("HELLO 3\r\nSUBSCRIBE c\r\n")); err != nil {
 		t.Fatal(err)

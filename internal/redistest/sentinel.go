@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
 )
 
@@ -41,17 +42,13 @@ func newSentinels(t testing.TB, env, args []string) *Sentinels {
 	quick.Leave(t, "starts Sentinels")
 	Need(t)
 	dir, err := os.MkdirTemp("", "foliot-sentinel-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	s, err := startSentinels(dir, false, env, args)
 	t.Cleanup(func() {
 		s.Close()
 		_ = os.RemoveAll(dir)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return s
 }
 

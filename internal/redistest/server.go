@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // RequireEnv is the variable that turns a missing redis-server into a failure
@@ -99,9 +101,7 @@ func (s *Server) until(t testing.TB, err error) *Server {
 			}
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal.If(t, err)
 	return s
 }
 

@@ -416,3 +416,57 @@ func TestAFinishedTaskKeepsItsAttemptsAndNoBody(t *testing.T) {
 		}
 	}
 }
+
+func TestARepeatIsFoundWithoutTheRequest(t *testing.T) {
+	made := apply(t, t0, nil, Create{Spec: validSpec(), Idempotency: &Idempotency{Key: "k", Fingerprint: "f"}})
+	for _, c := range []struct {
+		old  *Task
+		idem Idempotency
+		want error
+	}{
+		{nil, Idempotency{Key: "k", Fingerprint: "f"}, ErrNotFound},
+		{made, Idempotency{Key: "k", Fingerprint: "f"}, nil},
+		{made, Idempotency{Key: "k2", Fingerprint: "f"}, ErrNotFound},
+		{made, Idempotency{Key: "k", Fingerprint: "g"}, ErrIdempotencyReuse},
+	} {
+		r, err := Repeat{Key: made.Key(), Idempotency: &c.idem}.Apply(t0, c.old, facts)
+		if !errors.Is(err, c.want) || err == nil && (r.Task != made || r.Effect != Repeated) {
+			t.Errorf("%+v: %+v, %v, want %v", c.idem, r, err, c.want)
+		}
+	}
+}
+
+func TestARecordHasTheTokensThatMadeItAndChangedItLast(t *testing.T) {
+	made := create(t)
+	Sign(t0, "shop", Create{}, nil, Result{Task: made})
+	changed := apply(t, t0+1, made, Run{Key: made.Key()})
+	Sign(t0+1, "ops", Run{}, made, Result{Task: changed})
+	Sign(t0+2, "late", Run{}, changed, Result{Task: changed}) // nothing was changed
+	Sign(t0+3, "maintenance", CheckSchedule{}, made, Result{Task: changed})
+	if changed.CreatedBy != "shop" || changed.ChangedBy != "ops" || changed.ChangedAt != t0+1 || changed.ChangedAction != "task.run" || made.ChangedBy != "" {
+		t.Errorf("%+v", changed)
+	}
+	other := apply(t, t0+4, changed, Replace{Spec: validSpec(withSecondID)})
+	Sign(t0+4, "ops", Replace{}, changed, Result{Task: other})
+	if other.CreatedBy != "ops" || other.ChangedBy != "" || other.ChangedAction != "" {
+		t.Errorf("after a replace: %+v", other)
+	}
+}
+
+func TestATaskWhoseQueueKeepsBodiesCanBeSentAgain(t *testing.T) {
+	keeps := facts
+	keeps.Policy.KeepBodies = true
+	made := create(t)
+	runs := claim(t, made.Due, made, "x")
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Success}}.Apply(made.Due, runs, keeps)
+	if err != nil || r.Task.State != Delivered || !r.Task.Whole || r.Task.Request.BodySize != made.Request.BodySize || r.Task.Request.BodyKind != TextBody {
+		t.Fatalf("%+v, %v", r.Task, err)
+	}
+	again := apply(t, made.Due+5, r.Task, Revive{Key: made.Key()})
+	if again.ID != made.ID || again.State != Scheduled || again.Due != made.Due+5 || again.Whole {
+		t.Errorf("%+v", again)
+	}
+	if ended := attempt(t, again, Outcome{Verdict: Success}); ended.Whole || ended.Request.BodySize != 0 || ended.Attempts != 2 {
+		t.Errorf("the queue keeps no bodies any more: %+v", ended)
+	}
+}

@@ -483,3 +483,14 @@ func TestTheCancelOfARunningHandlerIsNoticed(t *testing.T) {
 		}
 	}
 }
+
+func TestAClockThatWasJustSetAheadExpiresNothing(t *testing.T) {
+	old := create(t, func(s *Spec) { s.ExpireAfter = time.Second })
+	const ahead = t0 + 99*minute
+	for trusted, want := range map[Millis]error{old.Due + 1000: nil, old.Due + 1001: ErrExpired, 0: ErrExpired} {
+		c := Claim{Key: old.Key(), Lane: old.Lane(), Token: "x", Until: ahead + 1, Trusted: trusted}
+		if _, err := c.Apply(ahead, old, facts); !errors.Is(err, want) {
+			t.Errorf("by the trusted time %+d: %v, want %v", trusted-old.Due, err, want)
+		}
+	}
+}

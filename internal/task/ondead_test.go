@@ -10,8 +10,8 @@ import (
 func TestADeathCreatesTheTaskOfOnDead(t *testing.T) {
 	made := create(t, func(s *Spec) { s.OnDead, s.Retry.MaxAttempts = "https://ops.example/dead?x=1", 1 })
 	runs := claim(t, made.Due, made, "x")
-	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure, Status: 500, Error: "boom"}}.Apply(made.Due+5, runs, facts)
-	if err != nil || r.Task.State != Dead || r.Spawned == nil {
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure, Status: 500, Error: "boom", Detail: "for operators alone"}}.Apply(made.Due+5, runs, facts)
+	if err != nil || r.Task.State != Dead || r.Spawned == nil || r.Task.History[0].Detail != "for operators alone" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	n := r.Spawned

@@ -298,3 +298,26 @@ func TestFireRefusesRecordsThatAreNoSchedules(t *testing.T) {
 		t.Errorf("early: %v", err)
 	}
 }
+
+func TestAnInstantBeyondTheQuotaIsSkipped(t *testing.T) {
+	for _, q := range []Quota{{MaxPending: 3}, {MaxBytes: 1}} {
+		s := put(t, everySpec(time.Second))
+		q.Have.Move(nil, s)
+		for i := range 4 {
+			now := s.Due
+			r, err := Fire{Key: s.Key()}.Apply(now, s, Facts{Quota: q})
+			fatal.If(t, err)
+			skip, full := recurrence.NewSkip(now, recurrence.SkippedQuota), q.MaxBytes > 0 || i >= 2
+			if full != (r.Spawned == nil) || full && (len(r.Skipped) != 1 || r.Skipped[0] != skip || r.Task.Recur.Skipped != skip) || r.Task.Due != now+1000 {
+				t.Errorf("%+v, instant %d: %+v", q, i, r)
+			}
+			if r.Spawned != nil {
+				q.Have.Move(nil, r.Spawned)
+			}
+			s = r.Task
+		}
+		if _, err := (Fire{Key: s.Key()}).Apply(s.Due, s, Facts{Quota: Quota{Suspended: true}}); !errors.Is(err, ErrNotDue) {
+			t.Errorf("while the namespace is suspended: %v", err)
+		}
+	}
+}

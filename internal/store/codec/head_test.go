@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"encoding/hex"
 	"errors"
 	"math"
 	"strings"
@@ -106,17 +105,6 @@ func TestARecordWithAnyHeadIsDecodedAsEncoded(t *testing.T) {
 
 // The bytes of format 6. Other bytes need a new format.
 const usualBytes = "06fe3701a209c7e0b974efbcec2e152bcc252480bab7031572656365697665722e6578616d706c652f686f6f6b9203"
-
-func TestTheBytesOfAUsualRecordAreStable(t *testing.T) {
-	want := usual()
-	if got := hex.EncodeToString(AppendRecord(nil, want)); got != usualBytes {
-		t.Errorf("got %s", got)
-	}
-	got, err := ParseRecord(want.Key(), string(unhex(t, usualBytes)))
-	if d := cmp.Diff(want, got); err != nil || d != "" {
-		t.Error(err, d)
-	}
-}
 
 // TestARecordIsDamagedIfItsHeadEnds: without the end of the head, no
 // record is decoded.

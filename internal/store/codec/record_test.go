@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
-	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -73,17 +72,6 @@ func drawTask(t *rapid.T) *task.Task {
 	return r
 }
 
-func TestARecordIsDecodedAsEncoded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := drawTask(t)
-		got, err := DecodeRecord(want.Key(), AppendRecord(nil, want))
-		fatal.If(t, err)
-		if d := cmp.Diff(want, got); d != "" {
-			t.Fatal(d)
-		}
-	})
-}
-
 func TestAFilterMatchesTheBytesAsItMatchesTheRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawHead(t)
@@ -139,21 +127,4 @@ func TestARecordOfAnotherFormatIsRefused(t *testing.T) {
 	if _, err := MatchRecord(record, r.Namespace, []byte(r.Name), &task.Filter{}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
-}
-
-func FuzzDecodeRecord(f *testing.F) {
-	f.Add(AppendRecord(nil, sample()))
-	f.Add(AppendRecord(nil, nightly()))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, record []byte) {
-		key := task.Key{Namespace: "ns", Name: "a"}
-		got, err := DecodeRecord(key, record)
-		if err != nil {
-			return
-		}
-		again, err := DecodeRecord(key, AppendRecord(nil, got))
-		if err != nil || cmp.Diff(got, again) != "" {
-			t.Errorf("%v\n%s", err, cmp.Diff(got, again))
-		}
-	})
 }

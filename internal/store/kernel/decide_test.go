@@ -160,3 +160,42 @@ func TestALeaseIsTakenBackAfterItsEnd(t *testing.T) {
 		}
 	}
 }
+
+// Each write of a record asks for the entries before and after it.
+func TestEntriesOfARecordAreNotAllocated(t *testing.T) {
+	ended := &task.Task{State: task.Dead, FinishedAt: 1, KeepUntil: 2}
+	var sum task.Millis
+	if n := testing.AllocsPerRun(100, func() {
+		for _, e := range EntriesOf(ended) {
+			sum += e.At
+		}
+	}); n > 0 || sum == 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// A medium compares Earliest with its own clock, so it must be the time from which the
+// transition succeeds.
+func TestEarliestIsTheTimeFromWhichATransitionSucceeds(t *testing.T) {
+	const at = 1_800_000_000_000
+	waits := &task.Task{Name: "a", Namespace: "n", State: task.Scheduled, Due: at}
+	runs := &task.Task{Name: "a", Namespace: "n", State: task.Running, Lease: &task.Lease{Token: "1", Until: at}}
+	ended := &task.Task{Name: "a", Namespace: "n", State: task.Delivered, KeepUntil: at}
+	for _, c := range []struct {
+		old *task.Task
+		how task.Transition
+		of  store.Kind
+	}{
+		{waits, task.Claim{Lane: waits.Lane(), Token: "1", Until: at + 1}, store.Claim},
+		{runs, Reap{}, store.Reaping},
+		{ended, Remove{}, store.Removal},
+	} {
+		from := Earliest(c.of, c.old, at)
+		if _, err := c.how.Apply(from-1, c.old, task.Facts{}); err == nil {
+			t.Errorf("kind %d succeeds before %d", c.of, from)
+		}
+		if _, err := c.how.Apply(from, c.old, task.Facts{}); err != nil {
+			t.Errorf("kind %d at %d: %v", c.of, from, err)
+		}
+	}
+}

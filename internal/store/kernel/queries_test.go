@@ -299,3 +299,22 @@ func TestAQueryOfManyPartsMakesFewCalls(t *testing.T) {
 		}
 	}
 }
+
+// One lane has most tasks, and another many early ones: the budget is for both.
+func TestABudgetIsSharedByTheLanes(t *testing.T) {
+	const tasks, budget = 4000, 1600
+	m := &shelves{parts: 1, batch: 1, low: map[Head]task.Millis{}}
+	for i := range tasks {
+		x := &task.Task{Namespace: "a", Queue: "q", Name: fmt.Sprintf("t%04d", i), State: task.Scheduled, Due: task.Millis(i * 7919 % 86_400)}
+		x.Request.Destination = fmt.Sprint(i % (1 + i*6/tasks))
+		m.tasks = append(m.tasks, x)
+		m.low[Head{Lane: x.Lane()}] = 0
+	}
+	for _, c := range []struct{ budget, least, most int }{{budget, budget / 2, 2 * budget}, {100 * tasks, tasks, tasks}} {
+		n, read := 0, store.DueRead{Bounds: []task.Millis{86_400}, Budget: c.budget}
+		exact, err := Due(t.Context(), m, read, math.MaxInt64, func(_ task.Lane, _, found int) { n += found })
+		if err != nil || n < c.least || n > c.most || exact <= 0 || (exact == read.End()) != (n == tasks) {
+			t.Errorf("with the budget %d %d tasks were counted, all until %d, error %v", c.budget, n, exact, err)
+		}
+	}
+}

@@ -37,12 +37,12 @@ func (m *Member) heartbeatMode(now time.Time, silence time.Duration) Mode {
 // the name counts as alive only if it has sent a heartbeat since this process began
 // to check. at is the time of this process, now that of the registry.
 func (m *Member) checkDuplicate(at time.Time, peers []Peer, now task.Millis, found Found, silence time.Duration) error {
-	if found != other {
+	if found != Other {
 		m.holder, m.silent = Peer{}, time.Time{}
 		m.duplicate.Store(false)
 	}
 	i := slices.IndexFunc(peers, func(p Peer) bool {
-		return p.Name == m.self.Name && p.Nonce != m.self.Nonce && p.Duplicate == (found != other) && (!p.Duplicate || p.lives(now, silence))
+		return p.Name == m.self.Name && p.Nonce != m.self.Nonce && p.Duplicate == (found != Other) && (!p.Duplicate || p.lives(now, silence))
 	})
 	if i < 0 {
 		return nil

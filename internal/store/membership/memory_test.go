@@ -109,16 +109,16 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 	case mode == Leave:
 		if old.Nonce == me.Nonce {
 			delete(m.peers, me.Name)
-			n.Found = moved
+			n.Found = Moved
 		}
 	case there && old.Nonce != me.Nonce && (mode != Alive || now.Sub(old.Beat) <= silence):
 		me.Duplicate = true
 		m.peers[me.Name+"/"+me.Nonce] = me
-		n.Found = other
+		n.Found = Other
 	default:
 		delete(m.peers, me.Name+"/"+me.Nonce)
 		if m.peers[me.Name] = me; old.Nonce != me.Nonce {
-			n.Found = moved
+			n.Found = Moved
 		}
 	}
 	n.Now = now

@@ -177,7 +177,7 @@ func (m *Member) heartbeat(ctx context.Context) {
 	if duplicate := m.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !m.uncertain(silence) {
 		m.config.Note("use the node name", duplicate)
 	}
-	if found == moved || first {
+	if found == Moved || first {
 		m.registry.Announce(ctx)
 	}
 	var apis []string
@@ -195,7 +195,7 @@ func (m *Member) heartbeat(ctx context.Context) {
 	m.peers = peers
 	m.nodes.Store(int64(len(peers)))
 	takers := takers(peers)
-	if found == other {
+	if found == Other {
 		takers = nil
 	}
 	if m.mine == nil || !slices.Equal(takers, m.takers) {

@@ -78,8 +78,8 @@ type Found int
 // The states.
 const (
 	stood Found = iota
-	moved       // it was missing before, or has left now
-	other       // another live process has had its name longer
+	Moved       // it was missing before, or has left now
+	Other       // another live process has had its name longer
 )
 
 // Nodes is the reply to a heartbeat.

@@ -7,33 +7,6 @@ import (
 	"time"
 )
 
-func nodeNames(n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprint("node-", i)
-	}
-	return names
-}
-
-func TestEveryShardHasOneProposedOwner(t *testing.T) {
-	for n := 1; n <= 7; n++ {
-		nodes, wanters := nodeNames(n), make([]int, 256)
-		for _, node := range nodes {
-			all, _ := shares(nodes, node, 256)
-			for i, mine := range all {
-				if mine {
-					wanters[i]++
-				}
-			}
-		}
-		for i, w := range wanters {
-			if w != 1 {
-				t.Errorf("of %d nodes %d want shard %d", n, w, i)
-			}
-		}
-	}
-}
-
 func TestAJoiningOrLeavingNodeMovesLittleMoreThanItsShare(t *testing.T) {
 	seeds := 20
 	if testing.Short() {

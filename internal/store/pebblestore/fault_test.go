@@ -18,8 +18,8 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -76,7 +76,9 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 		t.Errorf("the create that was not synced: %v", err)
 	}
 	broken.Store(false) // a sync that succeeds after a failed one proves nothing
-	for name, call := range everyCall(t, s) {
+	calls := storetest.Calls(t.Context(), s, benchStart)
+	calls["Backup"] = func() error { return s.Backup(t.Context(), io.Discard) }
+	for name, call := range calls {
 		if err := call(); !errors.Is(err, task.ErrClosed) {
 			t.Errorf("%s after the failure: %v", name, err)
 		}
@@ -92,49 +94,6 @@ func TestAFailedSyncStopsTheStore(t *testing.T) {
 	}
 	if missing := countMissing(t, open(t, powerOff(disk), Config{}), 100); missing > 0 {
 		t.Errorf("%d of 100 answered tasks are missing", missing)
-	}
-}
-
-// everyCall returns each method that changes or reads tasks.
-func everyCall(t *testing.T, s *Store) map[string]func() error {
-	ctx := t.Context()
-	return map[string]func() error{
-		"Apply": func() error { _, err := s.Transit(ctx, benchStart, store.Changes(creates(200, 1, later))); return err },
-		"Get":   func() error { _, err := s.Get(ctx, tasktest.Key(newName(0))); return err },
-		"List": func() error {
-			_, err := s.List(ctx, task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1})
-			return err
-		},
-		"Lanes":  func() error { _, err := store.LaneHeads(ctx, s, benchStart); return err },
-		"Peek":   func() error { _, err := s.Peek(ctx, nil); return err },
-		"Claim":  func() error { return claimOne(ctx, s, newName(0)) },
-		"Settle": func() error { return settleOne(ctx, s, newName(0)) },
-		"Extend": func() error {
-			_, err := s.Transit(ctx, benchStart, store.Extensions([]task.Extension{{}}))
-			return err
-		},
-		"Reap":  func() error { _, err := s.Reap(ctx, benchStart, 1); return err },
-		"Sweep": func() error { _, err := s.Sweep(ctx, benchStart, 1); return err },
-		"Configure": func() error {
-			_, err := s.Configure(ctx, benchStart, []settings.Edit{settings.EndPurge{Namespace: "n", Name: "q"}})
-			return err
-		},
-		"Counts": func() error { _, err := s.Counts(ctx); return err },
-		"Audit":  func() error { _, err := s.Audit(ctx, settings.AuditFilter{}, 0, 1); return err },
-		"Scrub":  func() error { _, err := s.Scrub(ctx, benchStart, "", 1); return err },
-		"Backup": func() error { return s.Backup(ctx, io.Discard) },
-	}
-}
-
-func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
-	s := open(t, vfs.NewMem(), Config{})
-	for range 2 {
-		fatal.If(t, s.Close())
-	}
-	for name, call := range everyCall(t, s) {
-		if err := call(); !errors.Is(err, task.ErrClosed) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -161,8 +120,10 @@ func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
 			if !strings.Contains(out, "no space left on device") || !strings.Contains(out, dir) {
 				t.Errorf("the reason and the directory are not named:\n%s", out[max(0, len(out)-500):])
 			}
-			if out, err := runChild(t, "full-at-open", dir); err == nil {
-				t.Errorf("a process started on the full disk: %s", out)
+			// Otherwise Pebble would try forever to write the contents of the log.
+			again, err := runChild(t, "full-at-open", dir)
+			if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed || !strings.Contains(again, "no space left on device") || !strings.Contains(again, dir) {
+				t.Errorf("a start on the full disk ended with %v\n%s", err, again)
 			}
 			s, err := Open(dir, Config{})
 			if err != nil {
@@ -201,26 +162,6 @@ func answeredStates(out string) map[string]task.State {
 		}
 	}
 	return states
-}
-
-// Otherwise Pebble would try forever to write the contents of the log.
-func TestAStartOnAFullDiskIsRefused(t *testing.T) {
-	running, killed := t.TempDir()+"/data", t.TempDir()+"/data"
-	s, err := Open(running, Config{})
-	fatal.If(t, err)
-	defer func() { _ = s.Close() }()
-	mustApply(t, s, creates(0, 100, later))
-	fatal.If(t, os.CopyFS(killed, os.DirFS(running)))
-	out, err := runChild(t, "full-at-open", killed)
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
-		t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
-	}
-	if !strings.Contains(out, "no space left on device") || !strings.Contains(out, killed) {
-		t.Errorf("the reason and the directory are not named:\n%s", out)
-	}
-	if missing := countMissing(t, openDisk(t, killed), 100); missing > 0 {
-		t.Errorf("%d of 100 answered tasks are missing", missing)
-	}
 }
 
 // runChild runs TestChildWithAFailingDisk in a process of its own.

@@ -171,12 +171,18 @@ func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err
 			want.record, want.prints = got, []string{fingerprint(got)}
 		}
 		lost = append(lost, c.auditQueue(s)...)
+		fired, err := firedOf(t.Context(), s, c.scheduleName())
+		if err != nil || fired < c.fired {
+			lost = append(lost, fmt.Sprintf("%d instants of %s were fired, %d answered: %v", fired, c.scheduleName(), c.fired, err))
+		}
+		c.fired = fired
 	}
 	unrecorded, err := auditLog(t.Context(), s, clients)
 	if err != nil {
 		return lost, err
 	}
 	lost = append(lost, unrecorded...)
+	wantExactCounts(t, s)
 	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
 	return lost, nil
 }
@@ -217,7 +223,7 @@ func auditLog(ctx context.Context, s *Store, clients []*client) (wrong []string,
 	return wrong, nil
 }
 
-// client changes its own tasks, one change after the other, and a queue.
+// client changes its own tasks, one change after the other, a queue and a schedule.
 type client struct {
 	id  int
 	rng *rand.Rand
@@ -229,6 +235,7 @@ type client struct {
 	frozen   bool // the power has failed: replies are no longer recorded
 
 	queueAnswered, queueAsked uint64 // versions of the queue's settings
+	fired                     int64  // instants of the client's schedule
 }
 
 func (c *client) queueName() string { return fmt.Sprintf("queue-%d", c.id) }
@@ -298,12 +305,39 @@ func (c *client) run(ctx context.Context, s *Store, answers chan<- struct{}) {
 // one makes one random change.
 func (c *client) one(ctx context.Context, s *Store) error {
 	c.mu.Lock()
-	edits := c.rng.IntN(8) == 0
+	kind := c.rng.IntN(8)
 	c.mu.Unlock()
-	if edits {
+	switch kind {
+	case 0:
 		return c.configure(ctx, s)
+	case 1:
+		return c.fire(ctx, s)
 	}
 	return c.change(ctx, s, c.pick())
+}
+
+func (c *client) scheduleName() string { return fmt.Sprintf("s%d", c.id) }
+
+// fire fires the next instant of the client's schedule.
+func (c *client) fire(ctx context.Context, s *Store) error {
+	c.mu.Lock()
+	first := c.fired == 0
+	c.mu.Unlock()
+	if first {
+		if err := apply(ctx, s, eachSecond(c.scheduleName())); err != nil {
+			return err
+		}
+	}
+	if r, err := fireOne(ctx, s, benchStart+5e6, c.scheduleName()); err != nil || r.Spawned == nil {
+		return errors.Join(err, fmt.Errorf("fire: %+v", r))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.frozen {
+		c.fired++
+		c.answered++
+	}
+	return nil
 }
 
 // pick returns the name of a task of the client, or a new name.
@@ -408,4 +442,31 @@ func (c *client) note(e *expected, replies []store.Reply, err error) error {
 		c.answered++
 	}
 	return nil
+}
+
+// firedOf returns how many instants of a schedule were fired. It returns an
+// error if the schedule and the tasks do not agree: there must be one task for
+// each instant from the first on.
+func firedOf(ctx context.Context, s *Store, name string) (int64, error) {
+	record, err := s.Get(ctx, scheduleKey(name))
+	if errors.Is(err, task.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	runs := record.Recur.Runs
+	for i := range runs + 1 {
+		t, err := s.Get(ctx, tasktest.Key(task.OccurrenceName(name, benchStart+1000+task.Millis(i)*1000)))
+		switch {
+		case i < runs && err != nil:
+			return runs, fmt.Errorf("of %d runs that of instant %d: %w", runs, i, err)
+		case i == runs && !errors.Is(err, task.ErrNotFound):
+			return runs, fmt.Errorf("the schedule has %d runs, and there is one more: %v, %w", runs, t, err)
+		}
+	}
+	if next := benchStart + 1000 + task.Millis(runs)*1000; record.Recur.Next != next {
+		return runs, fmt.Errorf("after %d runs the next instant is %d, not %d", runs, record.Recur.Next, next)
+	}
+	return runs, nil
 }

@@ -2,13 +2,12 @@ package pebblestore
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/foliot/foliot/internal/fatal"
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -28,65 +27,38 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 	disk.total.Store(1000 << 20)
 	disk.free.Store(500 << 20)
 	s := open(t, disk, Config{eagerSpace: true})
-	now := benchStart
-	one := func(c task.Change) error {
-		t.Helper()
-		replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{c}))
-		fatal.If(t, err)
-		return replies[0].Err
+	mustApply(t, s, []task.Change{eachSecond("nightly"), task.Create{Spec: newSpec("a", benchStart)}, task.Create{Spec: newSpec("b", benchStart)}, task.Create{Spec: newSpec("c", benchStart)}})
+	change := func(c task.Change) func() error {
+		return func() error { return apply(t.Context(), s, c) }
 	}
-	create := func(name string) error { return one(task.Create{Spec: newSpec(name, now)}) }
-	patch := task.Patch{Key: tasktest.Key("a"), Labels: map[string]*string{"x": new(string)}}
-	mustApply(t, s, []task.Change{eachSecond("nightly"), task.Create{Spec: newSpec("a", now)}, task.Create{Spec: newSpec("b", now)}, task.Create{Spec: newSpec("c", now)}})
-	deliver := func(name string) {
-		t.Helper()
-		got, err := s.Get(t.Context(), tasktest.Key(name))
-		fatal.If(t, err)
-		claims, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{tasktest.Claim(got, "token", now.Add(1e9))}))
-		if err != nil || claims[0].Err != nil {
-			t.Fatal(err, claims)
-		}
-		settled, err := s.Transit(t.Context(), now, store.Settlements([]task.Settlement{{Key: got.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Success, Status: 200}}}))
-		if err != nil || settled[0].Err != nil {
-			t.Fatal(err, settled)
-		}
+	patch := func(name string) func() error {
+		return change(task.Patch{Key: tasktest.Key(name), Labels: map[string]*string{"x": new(string)}})
 	}
+	deliver := func(name string) func() error {
+		return func() error { return errors.Join(claimOne(t.Context(), s, name), settleOne(t.Context(), s, name)) }
+	}
+	create := change(task.Create{Spec: newSpec("new", benchStart)})
 	fire := func() error {
-		t.Helper()
 		_, err := fireOne(t.Context(), s, benchStart+1000, "nightly")
 		return err
 	}
-
-	disk.free.Store(99 << 20) // less than a tenth
-	if err := create("new"); !errors.Is(err, task.ErrFull) {
-		t.Errorf("a create at 90 %% of the disk: %v", err)
-	}
-	if err := fire(); !errors.Is(err, task.ErrFull) {
-		t.Errorf("a schedule at 90 %% of the disk: %v", err)
-	}
-	if err := one(patch); err != nil {
-		t.Errorf("a patch at 90 %% of the disk: %v", err)
-	}
-	deliver("a")
-
-	disk.free.Store(49 << 20) // less than a twentieth
-	if err := one(task.Patch{Key: tasktest.Key("b"), Labels: map[string]*string{"x": new(string)}}); !errors.Is(err, task.ErrFull) {
-		t.Errorf("a patch at 95 %% of the disk: %v", err)
-	}
-	if err := one(task.Cancel{Key: tasktest.Key("b")}); err != nil {
-		t.Errorf("a cancel at 95 %% of the disk: %v", err)
-	}
-	deliver("c")
-	if err := s.Standing().Err; err != nil {
-		t.Error(err)
-	}
-
-	disk.free.Store(500 << 20)
-	if err := create("new"); err != nil {
-		t.Errorf("a create when there is room again: %v", err)
-	}
-	if err := fire(); err != nil { // nothing was lost
-		t.Error(err)
+	for _, c := range []struct {
+		what    string
+		free    uint64 // of 1000 MiB
+		do      func() error
+		refused bool
+	}{
+		{"a create", 99, create, true}, {"a schedule", 99, fire, true}, {"a patch", 99, patch("a"), false}, {"an attempt", 99, deliver("a"), false},
+		{"a patch", 49, patch("b"), true}, {"a cancel", 49, change(task.Cancel{Key: tasktest.Key("b")}), false}, {"an attempt", 49, deliver("c"), false},
+		{"a create", 500, create, false}, {"a schedule", 500, fire, false}, // nothing was lost
+	} {
+		disk.free.Store(c.free << 20)
+		if err := c.do(); c.refused && !errors.Is(err, task.ErrFull) || !c.refused && err != nil {
+			t.Errorf("%s with %d MiB of 1000: %v", c.what, c.free, err)
+		}
+		if err := s.Standing().Err; err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -101,5 +73,26 @@ func TestChangesInMemoryFitIntoTheReserve(t *testing.T) {
 	}
 	if size := memTableSize(Space{}, errors.New("unknown")); size != 32<<20 {
 		t.Errorf("a file system that does not report its size: %d", size)
+	}
+}
+
+func TestSpaceAcceptsTasksUntilItsReserveIsUsed(t *testing.T) {
+	for _, c := range []struct {
+		free, total uint64
+		accepts     bool
+	}{
+		{100e6, 1000e6, true},
+		{99e6, 1000e6, false},
+		{0, 1000e6, false},
+		{7 << 20, 64 << 20, true}, // a small disk is no problem by itself
+		{6 << 20, 64 << 20, false},
+		{11 << 30, 1000 << 30, true},
+		{9 << 30, 1000 << 30, false},
+		{0, 0, true}, // the file system reports no size
+	} {
+		s := Space{Free: c.free, Total: c.total}
+		if s.Accepts() != c.accepts || strings.Contains(s.String(), "enlarge the disk") == c.accepts {
+			t.Errorf("%+v: %v", s, s)
+		}
 	}
 }

@@ -134,6 +134,11 @@ var broken = []struct {
 	{"counts of a queue that has nothing", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendCountKey(nil, task.QueueKey{Namespace: task.DefaultNamespace, Queue: "ghost"}), appendCounts(nil, task.Counts{Bytes: 7}), nil)
 	}, "", `queue "ghost"`},
+	{"unfinished occurrences are counted wrongly", func(s *Store, b *pebble.Batch) {
+		n := task.Counts{States: [len(task.Counts{}.States)]int64{task.Scheduled: 7}}
+		_ = b.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedCounter()), appendCounts(nil, n), nil)
+	}, "", `the number of unfinished tasks of schedule "nightly" was wrong`},
+	{"a schedule has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "@nightly") }, "@nightly", "never have fired"},
 	{"tasks are lost with their entries", func(s *Store, b *pebble.Batch) {
 		for id := range int64(3) {
 			dropIndex(s, b, newName(100+id))
@@ -169,6 +174,7 @@ func TestAScrubRepairsDamageMadeByHand(t *testing.T) {
 		for _, limit := range limits {
 			t.Run(fmt.Sprintf("%s, in steps of %d", c.name, limit), func(t *testing.T) {
 				s := scrubWorld(t)
+				withSchedule(t, s)
 				b := s.db.NewBatch()
 				c.spoil(s, b)
 				fatal.If(t, s.db.Apply(b, pebble.Sync))

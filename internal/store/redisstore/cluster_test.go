@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,8 +14,8 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // nodesOf returns the nodes by name, as s sees them.
@@ -74,10 +73,7 @@ func TestAShardReportsDueAndRunningTasks(t *testing.T) {
 	s := openNode(t, "a", server.Addr)
 	tasks := soon(t, s, "t", 2, -time.Second)
 	later := soon(t, s, "l", 1, time.Hour)[0]
-	replies, err := s.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks[:1])))
-	if err != nil || replies[0].Err != nil {
-		t.Fatal(err, replies)
-	}
+	fatal.If(t, transit(t, s, task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks[:1]))))
 	shards, err := s.Shards(t.Context())
 	fatal.If(t, err)
 	if sh := shards[s.shard(tasks[0].Key()).Number]; sh.Running != 1 {
@@ -105,9 +101,9 @@ func TestADrainedNodeReleasesItsShardsAndFinishesItsAttempts(t *testing.T) {
 		if r.Err != nil {
 			continue
 		}
-		ends, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Settlements([]task.Settlement{{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}}))
-		if err != nil || ends[0].Err != nil {
-			t.Errorf("what it had claimed it cannot settle: %v, %v", err, ends)
+		err := transit(t, a, task.FloorMillis(time.Now()), store.Settlements([]task.Settlement{{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}}))
+		if err != nil {
+			t.Errorf("what it had claimed it cannot settle: %v", err)
 		}
 		settled++
 	}
@@ -248,59 +244,6 @@ func ownerless(t *testing.T, others int) time.Duration {
 	return took
 }
 
-// The node sleeps like a process that is stopped for longer than its leases: no
-// bytes pass, and it wakes in the middle of its work.
-func TestANodeThatSleptPastItsLeasesClaimsNothing(t *testing.T) {
-	t.Parallel()
-	server := redistest.New(t)
-	proxy := redistest.NewProxy(t, server.Addr)
-	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
-	eventually(t, "they share the shards", func() bool { return divided(a, b) })
-	tasks := soon(t, a, "t", 40, 0)
-	var old []task.Claim
-	for i, c := range claimsOf('b', tasks) {
-		if b.member.Shard(b.shard(tasks[i].Key())) != nil {
-			old = append(old, c)
-		}
-	}
-	proxy.Freeze()
-	eventually(t, "the other owns all", func() bool { return divided(a) })
-	if n := len(b.member.Owned()); n != 0 {
-		t.Errorf("it counts %d shards as its own", n)
-	}
-	for _, c := range old {
-		if owner := b.member.Owner(b.shard(c.Key)); owner != membership.NoOwner {
-			t.Errorf("it would claim %s as %s", c.Key.Name, owner)
-		}
-	}
-	proxy.Thaw()
-	replies, err := b.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(old))
-	for i, r := range replies {
-		if err == nil && r.Err == nil && b.member.Shard(b.shard(old[i].Key)) == nil {
-			t.Errorf("it claimed %s", old[i].Key.Name)
-		}
-	}
-	mine, err := a.Transit(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
-	fatal.If(t, err)
-	claimed := map[string]bool{}
-	for _, r := range mine {
-		if r.Err == nil {
-			claimed[r.Task.Name] = true
-		}
-	}
-	for _, r := range replies {
-		if r.Err == nil {
-			if claimed[r.Task.Name] {
-				t.Errorf("%s was claimed by two", r.Task.Name)
-			}
-			claimed[r.Task.Name] = true
-		}
-	}
-	if len(claimed) != len(tasks) {
-		t.Logf("%d of %d are claimed: the others lie in shards that change hands again", len(claimed), len(tasks))
-	}
-}
-
 // Otherwise each process would assign the other's shards to itself, or they
 // would wake each other for ever with messages.
 func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T) {
@@ -348,37 +291,6 @@ func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T)
 	eventually(t, "it says so", func() bool { return strings.Contains(laters.String(), "can use the node name again") })
 }
 
-// A Redis that was away for long has forgotten the nodes. When it is back,
-// other nodes send messages first.
-func TestANodeKeepsItsNameHoweverLongRedisWasUnavailable(t *testing.T) {
-	quick.Leave(t, "waits for an outage")
-	for name, silences := range map[string]time.Duration{"remembered": 2, "forgotten": 11} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if testing.Short() && silences > 10 {
-				t.Skip("it waits")
-			}
-			server := redistest.New(t)
-			proxy := redistest.NewProxy(t, server.Addr)
-			first := openNode(t, "a", proxy.Addr)
-			later := openNode(t, "a", server.Addr)
-			eventually(t, "the later knows it", func() bool { return later.Standing().NameTaken })
-			server.Kill()
-			time.Sleep(silences * later.config.ShardLease / 2) // no event to wait for
-			proxy.Delay(20 * time.Millisecond)                 // the later one answers first
-			fatal.If(t, server.Restart())
-			eventually(t, "the first owns all again", func() bool {
-				later.member.WakeLoop()
-				return divided(first)
-			})
-			time.Sleep(later.config.ShardLease) // no event to wait for
-			if !later.Standing().NameTaken || first.Standing().NameTaken || !divided(first) {
-				t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
-			}
-		})
-	}
-}
-
 // A process that was paused counts as the later one when it wakes.
 func TestAProcessThatLostItsNameDuringASleepReleasesItsShards(t *testing.T) {
 	quick.Leave(t, "waits for leases")
@@ -418,5 +330,31 @@ func TestALostRedisIsLoggedInFewLines(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "shards=16 before=0 wanted=16 of=16 nodes=1") {
 		t.Errorf("the log does not say which shards it owns again, and why:\n%s", log.String())
+	}
+}
+
+// TestANodeListsTheTasksOfAllNodes: upcoming tasks, and tasks that have ended,
+// are found in shards of other nodes.
+func TestANodeListsTheTasksOfAllNodes(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
+	now := task.CeilMillis(time.Now())
+	creates := tasktest.Creates("t", 100, now.Add(time.Hour), func(i int, s *task.Spec) {
+		s.When.At += task.Millis(i * 7919 % 100_000)
+		s.Request.URL = fmt.Sprintf("https://h%d.example/", i%10)
+	})
+	for _, changes := range [][]task.Change{creates, tasktest.Cancels(creates[50:])} {
+		fatal.If(t, errOf(a.Transit(t.Context(), now, store.Changes(changes))))
+	}
+	for _, s := range []*Store{a, b} {
+		page, err := s.Upcoming(t.Context(), store.UpcomingRead{Until: task.Never, Limit: 100})
+		if err != nil || len(page.Tasks) != 50 || page.More {
+			t.Errorf("%d upcoming tasks, more %v, error %v", len(page.Tasks), page.More, err)
+		}
+		ended, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Cancelled}}, task.Page{ByEnd: now, Limit: 100})
+		if err != nil || len(ended.Tasks) != 50 || ended.Next != "" {
+			t.Errorf("%d ended tasks, next %q, error %v", len(ended.Tasks), ended.Next, err)
+		}
 	}
 }

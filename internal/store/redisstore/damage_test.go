@@ -78,27 +78,31 @@ func TestAnUnreadableScheduleDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestATaskThatCannotBeReapedIsLoggedOnce: it is logged once and not at each
-// reap. No other part reports it, because the node that sent it may be gone.
-func TestATaskThatCannotBeReapedIsLoggedOnce(t *testing.T) {
+// TestAReapedTaskIsReportedAndOneThatCannotBeReapedIsLoggedOnce: no settlement
+// reports the first one, and the node that sent the second one may be gone.
+func TestAReapedTaskIsReportedAndOneThatCannotBeReapedIsLoggedOnce(t *testing.T) {
 	r := redistest.New(t)
 	var log bytes.Buffer
+	var left []*task.Task
 	s, _ := opened(t, nodeOn(r, func(c *Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.Alone = true
-		c.CallersClock = true
+		c.OnReap = func(tasks []*task.Task) { left = append(left, tasks...) }
+		c.Alone, c.CallersClock = true, true
 	}))
-	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("bad", began)}}))
+	made, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("bad", began)}, task.Create{Spec: specOf("good", began)}}))
 	fatal.If(t, err)
-	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Claims([]task.Claim{{Key: tasktest.Key("bad"), Lane: made[0].Task.Lane(), Token: "1", Until: began + 15_000}}))))
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Claims([]task.Claim{tasktest.Claim(made[0].Task, "1", began+15_000), tasktest.Claim(made[1].Task, "1", began+15_000)}))))
 	damage(t, s, r.Addr, tasktest.Key("bad"))
-	for range 3 {
-		if n, err := s.Reap(t.Context(), began+20_000, 10); n != 0 || err != nil {
+	for i := range 3 {
+		if n, err := s.Reap(t.Context(), began+20_000, 10); (n == 1) != (i == 0) || err != nil {
 			t.Errorf("%d reaped, error %v", n, err)
 		}
 	}
 	_ = s.Close() // no goroutine writes into log from here on
 	if got := log.String(); strings.Count(got, "take back a task") != 1 || !strings.Contains(got, "task=bad") {
 		t.Errorf("logged is %s", got)
+	}
+	if len(left) != 1 || left[0].Name != "good" || left[0].State != task.Scheduled || left[0].Reclaims != 1 {
+		t.Errorf("reported are %+v", left)
 	}
 }

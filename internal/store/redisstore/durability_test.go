@@ -54,18 +54,6 @@ func order(name string) task.Create {
 	return task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: "key of " + name, Fingerprint: "it"}}
 }
 
-func apply(t *testing.T, s *Store, changes ...task.Change) error {
-	t.Helper()
-	replies, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes))
-	if err != nil {
-		return err
-	}
-	for _, r := range replies {
-		err = errors.Join(err, r.Err)
-	}
-	return err
-}
-
 // kept returns how many tasks a server has.
 func kept(t *testing.T, s *Store, addr string) (n int) {
 	t.Helper()

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -68,6 +69,33 @@ func edit(t *testing.T, s *Store, now task.Millis, edits ...settings.Edit) {
 	for _, r := range replies {
 		fatal.If(t, r.Err)
 	}
+}
+
+// transit makes steps, and returns the errors of the call and of all of them.
+func transit(t testing.TB, s *Store, now task.Millis, steps []store.Step) error {
+	t.Helper()
+	replies, err := s.Transit(context.WithoutCancel(t.Context()), now, steps)
+	for _, r := range replies {
+		err = errors.Join(err, r.Err)
+	}
+	return err
+}
+
+// apply makes changes by the clock.
+func apply(t *testing.T, s *Store, changes ...task.Change) error {
+	t.Helper()
+	return transit(t, s, task.CeilMillis(time.Now()), store.Changes(changes))
+}
+
+// attempt claims a task and settles the attempt.
+func attempt(t *testing.T, s *Store, name string, v task.Verdict) error {
+	t.Helper()
+	one, err := s.Get(t.Context(), tasktest.Key(name))
+	fatal.If(t, err)
+	now := task.FloorMillis(time.Now())
+	return errors.Join(
+		transit(t, s, now, store.Claims([]task.Claim{tasktest.Claim(one, "of an attempt", now+10_000)})),
+		transit(t, s, now, store.Settlements([]task.Settlement{{Key: one.Key(), Token: "of an attempt", Outcome: task.Outcome{Verdict: v}}})))
 }
 
 // divided reports whether nodes own all shards together, and each node owns

@@ -184,6 +184,9 @@ func (w *inspector) counts(sh *keyspace.Shard, want map[task.QueueKey]task.Count
 	fields, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(sh.Counts).Build()).AsIntMap()
 	fatal.If(w, err)
 	for f, n := range fields {
+		if n == 0 {
+			w.found("shard %d keeps the count %s of nothing", sh.Number, f)
+		}
 		fatal.If(w, records.AddCount(have, f, n))
 	}
 	for q := range have {

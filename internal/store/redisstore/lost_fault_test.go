@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +16,11 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -40,8 +43,8 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 		}
 		n := sent.Add(1)
 		if n == 2 {
-			if replies, err := other.Transit(context.Background(), began, store.Changes([]task.Change{*meanwhile.Load()})); err != nil || replies[0].Err != nil {
-				t.Error("the other's change:", replies, err)
+			if err := transit(t, other, began, store.Changes([]task.Change{*meanwhile.Load()})); err != nil {
+				t.Error("the other's change:", err)
 			}
 		}
 		return n == 1
@@ -92,21 +95,22 @@ func TestARepeatedCreateFindsItsTaskEvenIfItWasChanged(t *testing.T) {
 func TestTwoConcurrentCreatesNeverShareAnIdempotencyKey(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
-	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}}))))
+	create := func(name string, idem *task.Idempotency) error {
+		return transit(t, s, began, store.Changes([]task.Change{task.Create{Spec: specOf(name, began), Idempotency: idem}}))
+	}
+	fatal.If(t, create("a", nil))
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
 	if _, err := s.take(t.Context(), []ask{{st: &step{Step: store.Step{Key: tasktest.Key("a")}}, digest: idem.Key}}); err != nil { // and its put follows later
 		t.Fatal(err)
 	}
-	replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began), Idempotency: idem}}))
-	if err != nil || !errors.Is(replies[0].Err, task.ErrIdempotencyReuse) {
-		t.Fatalf("a second create with the key: %v, %v", replies, err)
+	if err := create("b", idem); !errors.Is(err, task.ErrIdempotencyReuse) {
+		t.Fatalf("a second create with the key: %v", err)
 	}
 	old := strconv.FormatInt(time.Now().Add(-2*underWay).UnixMilli(), 10) + "/a"
 	r := s.servers.Client.Do(t.Context(), s.servers.Client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).Idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
 	fatal.If(t, r.Error())
-	replies, err = s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began), Idempotency: idem}}))
-	if err != nil || replies[0].Err != nil {
-		t.Fatalf("a create with a key that was abandoned: %v, %v", replies, err)
+	if err := create("b", idem); err != nil {
+		t.Fatalf("a create with a key that was abandoned: %v", err)
 	}
 }
 
@@ -124,30 +128,8 @@ func bounded(t *testing.T, name string, call func() error) {
 	}
 }
 
-// calls returns a call of each kind. Its context has no end.
-func calls(t *testing.T, s *Store) map[string]func() error {
-	ctx := t.Context()
-	return map[string]func() error{
-		"Apply": func() error {
-			_, err := s.Transit(ctx, began, store.Changes([]task.Change{task.Create{Spec: specOf("b", began)}}))
-			return err
-		},
-		"Get": func() error { _, err := s.Get(ctx, tasktest.Key("a")); return err },
-		"List": func() error {
-			_, err := s.List(ctx, task.Filter{Namespace: "default"}, task.Page{Limit: 10})
-			return err
-		},
-		"Reap":   func() error { _, err := s.Reap(ctx, began, 10); return err },
-		"Sweep":  func() error { _, err := s.Sweep(ctx, began, 10); return err },
-		"Counts": func() error { _, err := s.Counts(ctx); return err },
-		"Audit":  func() error { _, err := s.Audit(ctx, settings.AuditFilter{}, 0, 10); return err },
-		"Scrub":  func() error { _, err := s.Scrub(ctx, began, "", 10); return err },
-		"Configure": func() error {
-			_, err := s.Configure(ctx, began, []settings.Edit{settings.PauseQueue{Namespace: "default", Name: "q", Paused: true}})
-			return err
-		},
-	}
-}
+// remoteCalls are those of storetest.Calls that need a server in any case.
+var remoteCalls = []string{"Create", "Get", "List", "Reap", "Sweep", "Counts", "Audit", "Scrub", "Configure"}
 
 func TestWithoutAServerEveryCallEndsWithAnExplanation(t *testing.T) {
 	long(t)
@@ -164,8 +146,9 @@ func TestWithoutAServerEveryCallEndsWithAnExplanation(t *testing.T) {
 			s := openAt(t, proxy.Addr)
 			away(proxy, server)
 			var all sync.WaitGroup
-			for name, call := range calls(t, s) {
-				all.Go(func() { bounded(t, name, call) })
+			calls := storetest.Calls(t.Context(), s, began)
+			for _, name := range remoteCalls {
+				all.Go(func() { bounded(t, name, calls[name]) })
 			}
 			all.Wait()
 			since := time.Now()
@@ -176,6 +159,29 @@ func TestWithoutAServerEveryCallEndsWithAnExplanation(t *testing.T) {
 			server.Resume()
 		})
 	}
+}
+
+// Calls end with their contexts if a server does not answer, and succeed when
+// it answers again.
+func TestAFrozenConnectionFailsInTimeAndRecovers(t *testing.T) {
+	long(t)
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	s := openAt(t, proxy.Addr)
+	defer func() { _ = s.Close() }()
+	fatal.If(t, errOf(s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: specOf("a", began)}}))))
+	proxy.Freeze()
+	for _, name := range remoteCalls {
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		since := time.Now()
+		if err := storetest.Calls(ctx, s, began)[name](); err == nil || time.Since(since) > time.Second {
+			t.Errorf("%s: error %v after %v", name, err, time.Since(since))
+		}
+		stop()
+	}
+	proxy.Thaw()
+	fatal.If(t, transit(t, s, began, store.Changes([]task.Change{task.Create{Spec: specOf("c", began)}})))
+	checkInvariants(t, s)
 }
 
 // A node that is stopped does not wait long for servers that are away.
@@ -221,4 +227,61 @@ func TestRedirectsBetweenTwoMastersEnd(t *testing.T) {
 		_, err := s.servers.Ask(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		return err
 	})
+}
+
+// A call whose reply was lost is repeated until its server is back. By then its
+// clock may be too old to compute a lease.
+func TestACallRepeatedForLongReturnsItsRealOutcome(t *testing.T) {
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	now := task.CeilMillis(time.Now())
+	created, err := task.Create{Spec: specOf("a", now+60_000)}.Apply(now, nil, task.Facts{})
+	fatal.If(t, err)
+	first, _ := records.Replacement(s.shard(tasktest.Key("a")), records.Record{}, created.Task)
+	second := first
+	second.Field = "default/b"
+	for _, c := range []struct {
+		what string
+		item redisconn.Item
+		age  task.Millis
+		want redisconn.Status
+	}{
+		{"at once", first, 0, redisconn.Applied},
+		{"ten seconds later", first, 10_000, redisconn.AlreadyApplied},
+		{"ten seconds later, for the first time", second, 10_000, redisconn.ClockSkew},
+	} {
+		at := redisconn.Clock{Now: now - c.age, Behind: 2000, Ahead: 1000}
+		outcomes, _, err := s.servers.Put(t.Context(), redisconn.Terms{Clock: at}, []redisconn.Item{c.item})
+		if err != nil || outcomes[0].Status != c.want {
+			t.Errorf("%s: %v, %v; want the status %d", c.what, outcomes, err, c.want)
+		}
+	}
+}
+
+// The client closes the connections to a master that was replaced. The error is
+// the same as when the client itself is closed.
+func TestAReplacedConnectionIsNotReportedAsAClosedStore(t *testing.T) {
+	err := new(Store).failure(fmt.Errorf("%w: the connection broke: %w", task.ErrUnavailable, rueidis.ErrClosing))
+	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// A replica is detached from its master while the master is slow for a moment.
+// There is no failover.
+func TestAMasterWhoseFormerReplicaIsAMasterTooIsTrustedAgain(t *testing.T) {
+	long(t)
+	servers := redistest.NewSentinels(t)
+	c := Config{Durability: redisconn.Async, CallersClock: true, Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}
+	s := openNodeWith(t, c, servers.Sentinels[0].Addr, servers.Sentinels[1].Addr, servers.Sentinels[2].Addr)
+	servers.Servers[0].Pause()
+	for _, replica := range servers.Servers[1:] {
+		redis(t, replica, "REPLICAOF", "NO", "ONE")
+	}
+	for _, sentinel := range servers.Sentinels {
+		redis(t, sentinel, "SENTINEL", "RESET", redistest.MasterName)
+	}
+	eventually(t, "the master has missed a check", func() bool { return s.servers.Doubted(s.servers.Keys.Nodes) })
+	servers.Servers[0].Resume()
+	eventually(t, "it takes writes", func() bool { return apply(t, s, order("after")) == nil })
 }

@@ -102,13 +102,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 		fatal.If(t, r.Err)
 		settlements[i] = task.Settlement{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}
 	}
-	replies, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Settlements(settlements))
-	fatal.If(t, err)
-	for i, r := range replies {
-		if r.Err != nil {
-			t.Errorf("settle %d: %v", i, r.Err)
-		}
-	}
+	fatal.If(t, transit(t, a, task.FloorMillis(time.Now()), store.Settlements(settlements)))
 }
 
 // A failover may lose the ownership of shards.

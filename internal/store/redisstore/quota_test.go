@@ -17,27 +17,6 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// A create counts as using its quota before it is known whether its name is
-// free. If the name is taken, another create may use that room.
-func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
-	s := openAt(t, redistest.New(t).Addr)
-	defer func() { _ = s.Close() }()
-	edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}})
-	apply := func(changes ...task.Change) []store.Reply {
-		replies, err := s.Transit(t.Context(), began, store.Changes(changes))
-		fatal.If(t, err)
-		return replies
-	}
-	if r := apply(task.Create{Spec: specOf("a", began)}); r[0].Err != nil {
-		t.Fatal(r[0].Err)
-	}
-	r := apply(task.Create{Spec: specOf("a", began)}, task.Replace{Spec: specOf("b", began)}, task.Replace{Spec: specOf("c", began)})
-	var quota *task.QuotaError
-	if !errors.Is(r[0].Err, task.ErrExists) || r[1].Err != nil || !errors.As(r[2].Err, &quota) {
-		t.Errorf("a name that is taken: %v; the second of two: %v; the third: %v", r[0].Err, r[1].Err, r[2].Err)
-	}
-}
-
 // Each master of a Cluster has its own round of writes. A task that one round
 // has just created must count once in the decisions of the other rounds, or
 // they skip instants although the quota has room.
@@ -69,11 +48,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 		if len(cancels) != schedules {
 			t.Fatalf("second %d: %d of %d schedules created a task", second, len(cancels), schedules)
 		}
-		cancelled, err := s.Transit(t.Context(), now, store.Changes(cancels))
-		fatal.If(t, err)
-		for _, r := range cancelled {
-			fatal.If(t, r.Err)
-		}
+		fatal.If(t, transit(t, s, now, store.Changes(cancels)))
 		if second == 0 { // counts that are read beside writes are inexact, so only the first second reads them
 			s.quotas.mu.Lock()
 			s.quotas.have[task.DefaultNamespace].fresh = time.Now().Add(time.Hour)
@@ -91,9 +66,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		for i := range 1000 {
 			spec := specOf(fmt.Sprint("fill", i), began)
 			spec.Namespace, spec.Request.Body, spec.Request.BodySize = namespace, make([]byte, 64<<10), 64<<10
-			replies, err := s.Transit(t.Context(), began, store.Changes([]task.Change{task.Create{Spec: spec}}))
-			fatal.If(t, err)
-			if err := replies[0].Err; err != nil {
+			if err := transit(t, s, began, store.Changes([]task.Change{task.Create{Spec: spec}})); err != nil {
 				return err
 			}
 			fatal.If(t, s.servers.CheckMasters(t.Context()))

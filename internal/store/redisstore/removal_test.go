@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,9 +42,7 @@ func makeIn(t *testing.T, s *Store, namespace, name string) error {
 	now := task.CeilMillis(time.Now())
 	spec := specOf(name, now.Add(time.Hour))
 	spec.Namespace = namespace
-	replies, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
-	fatal.If(t, err)
-	return replies[0].Err
+	return transit(t, s, now, store.Changes([]task.Change{task.Create{Spec: spec}}))
 }
 
 // stale gives a node the settings from before the changes of another node, as
@@ -68,21 +67,6 @@ func TestANodeWithOldSettingsCreatesNothingInARemovedNamespace(t *testing.T) {
 	counts, err := b.Counts(t.Context())
 	if key := (task.QueueKey{Namespace: "acme", Queue: "default"}); err != nil || counts[key].States[task.Scheduled] != 0 {
 		t.Errorf("the namespace has %+v, %v", counts[key], err)
-	}
-}
-
-func TestARemovalOfAnOldVersionIsRefused(t *testing.T) {
-	t.Parallel()
-	a, _ := twoNodes(t, false)
-	put := settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "acme"}}
-	fatal.If(t, decideOn(t, a, put))
-	old := task.Precondition{IfMatch: []string{a.Standing().Settings.Namespace("acme").ETag()}}
-	fatal.If(t, decideOn(t, a, put))
-	if err := decideOn(t, a, settings.DropNamespace{Name: "acme", If: old}); !errors.Is(err, task.ErrPrecondition) {
-		t.Errorf("the removal: %v", err)
-	}
-	if a.Standing().Settings.Closing("acme") {
-		t.Error("the namespace still has the mark of the removal")
 	}
 }
 
@@ -137,5 +121,34 @@ func TestNoNodeRemovesANamespaceThatHasATask(t *testing.T) {
 			}
 			t.Logf("%d removed, %d kept", removed, kept)
 		})
+	}
+}
+
+// TestManyNodesCreateOnlyOneFirstToken: nodes share no lock, so the servers
+// must decide.
+func TestManyNodesCreateOnlyOneFirstToken(t *testing.T) {
+	r := redistest.New(t)
+	nodes := []*Store{openNode(t, "a", r.Addr), openNode(t, "b", r.Addr), openNode(t, "c", r.Addr)}
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for i := range 10 {
+		_, hash := settings.MintToken()
+		first := settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true}
+		all.Go(func() {
+			replies, err := nodes[i%len(nodes)].Configure(t.Context(), 1, []settings.Edit{first})
+			switch {
+			case err != nil:
+				t.Errorf("Configure: %v", err)
+			case replies[0].Err == nil:
+				made.Add(1)
+			case !errors.Is(replies[0].Err, settings.ErrSecured):
+				t.Errorf("AddToken: %v", replies[0].Err)
+			}
+		})
+	}
+	all.Wait()
+	again := openNode(t, "d", r.Addr)
+	if kept := len(again.Standing().Settings.List(settings.TokenKind, "")); made.Load() != 1 || kept != 1 {
+		t.Errorf("%d first tokens were answered, %d are kept, want 1", made.Load(), kept)
 	}
 }

@@ -70,11 +70,10 @@ func TestKeepsTheContractOfStoresInACluster(t *testing.T) {
 }
 
 func TestStoreEqualsTheReference(t *testing.T) {
-	quick.Leave(t, "runs random histories")
 	t.Parallel()
 	scripts := 0
 	if testing.Short() {
-		scripts = 5
+		scripts = quick.Of(5, 2)
 	}
 	storetest.Differential(t, storetest.Subject{
 		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true, Scripts: scripts,

@@ -83,12 +83,9 @@ func TestLeasesSurviveAClockStepOfTheServer(t *testing.T) {
 					token = claimsOf('b', []*task.Task{one})[0].Token
 				}
 				now := s.now()
-				if replies, err := s.Transit(t.Context(), now, store.Extensions([]task.Extension{{Key: one.Key(), Token: token, Until: now.Add(15 * time.Second)}})); err != nil || replies[0].Err != nil {
-					t.Errorf("extend %s: %v, %v", one.Name, replies, err)
-				}
-				replies, err := s.Transit(t.Context(), s.now(), store.Settlements([]task.Settlement{{Key: one.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success}}}))
-				if err != nil || replies[0].Err != nil {
-					t.Errorf("settle %s: %v, %v", one.Name, replies, err)
+				err := transit(t, s, now, store.Extensions([]task.Extension{{Key: one.Key(), Token: token, Until: now.Add(15 * time.Second)}}))
+				if err = errors.Join(err, transit(t, s, s.now(), store.Settlements([]task.Settlement{{Key: one.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success}}}))); err != nil {
+					t.Errorf("extend and settle %s: %v", one.Name, err)
 				}
 			}
 		})
@@ -119,9 +116,5 @@ func claimed(t *testing.T, s *Store, c task.Claim) error {
 	t.Helper()
 	now := s.now()
 	c.Until = now.Add(15 * time.Second)
-	replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{c}))
-	if err != nil {
-		return err
-	}
-	return replies[0].Err
+	return transit(t, s, now, store.Claims([]task.Claim{c}))
 }

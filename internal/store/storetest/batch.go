@@ -13,35 +13,10 @@ import (
 // batchCases: the items of a batch are applied in order, each by itself.
 var batchCases = []testCase{
 	{
-		"changes of one batch see each other",
-		"Changes are carried out in their order: a create, its patch, its cancel and its replace in one call.",
-		func(f *fixture) {
-			low := task.Low
-			r := f.batch(start,
-				task.Create{Spec: f.spec("a", tasktest.Text("first"))},
-				task.Patch{Key: tasktest.Key("a"), Priority: &low},
-				task.Cancel{Key: tasktest.Key("a")},
-				task.Replace{Spec: f.spec("a", tasktest.Text("second"))},
-				task.Run{Key: tasktest.Key("a")},
-			)
-			for i, want := range []task.Effect{task.Created, task.Updated, task.Updated, task.Created, task.Updated} {
-				if r[i].Err != nil || r[i].Effect != want {
-					f.Errorf("change %d: effect %d, error %v", i, r[i].Effect, r[i].Err)
-				}
-			}
-			got := f.get("a")
-			if string(got.Request.Body) != "second" || !got.RunNow || got.Version != 2 {
-				f.Fatalf("body %q, urgent %v, version %d", got.Request.Body, got.RunNow, got.Version)
-			}
-			f.wantOnlyIn(got, []task.Lane{got.Lane(), r[0].Task.Lane(), r[1].Task.Lane()})
-		},
-	},
-	{
 		"an empty batch is answered",
 		"No items, no replies, no error.",
 		func(f *fixture) {
-			f.batch(start)
-			f.claims(start)
+			f.transit(start, nil)
 			if r, err := f.store.Peek(f.Context(), nil); err != nil || len(r) != 0 {
 				f.Errorf("Peek: %v, %v", r, err)
 			}
@@ -65,7 +40,7 @@ var batchCases = []testCase{
 				}
 				claims[i] = tasktest.Claim(r.Task, task.Token(r.Task.Name), start+1000)
 			}
-			for i, r := range f.claims(start+7, claims...) {
+			for i, r := range f.transit(start+7, store.Claims(claims)) {
 				if r.Err != nil || r.Task.Lease.Token != claims[i].Token {
 					f.Fatalf("claim %d: %v", i, r.Err)
 				}
@@ -74,7 +49,7 @@ var batchCases = []testCase{
 		},
 	},
 	{
-		"a call whose context has ended is refused or carried out",
+		"a call after the end of its context is refused or carried out",
 		"A call that fails as a whole names the context's error, and repeating it is safe; it is never half an answer.",
 		func(f *fixture) {
 			ended, cancel := context.WithCancel(f.Context())

@@ -1,11 +1,13 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // closeCases: a closed store fails its callers, and does not hang or crash
@@ -15,7 +17,6 @@ var closeCases = []testCase{
 		"a closed store says so",
 		"After Close every method returns ErrClosed; it neither panics nor answers from memory. Closing twice is fine.",
 		func(f *fixture) {
-			made := f.create("a")
 			if err := f.store.Standing().Err; err != nil {
 				f.Fatalf("Err of a store that works: %v", err)
 			}
@@ -24,53 +25,13 @@ var closeCases = []testCase{
 					f.Fatalf("Close: %v", err)
 				}
 			}
-			s, ctx := f.store, f.Context()
-			calls := map[string]func() error{
-				"Apply": func() error {
-					_, err := s.Transit(ctx, start, store.Changes([]task.Change{task.Cancel{Key: made.Key()}}))
-					return err
-				},
-				"Get":         func() error { _, err := s.Get(ctx, made.Key()); return err },
-				"List":        func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
-				"List by end": func() error { _, err := s.List(ctx, ns(), task.Page{ByEnd: start, Limit: 1}); return err },
-				"Upcoming":    func() error { _, err := s.Upcoming(ctx, store.UpcomingRead{Limit: 1}); return err },
-				"LanePages": func() error {
-					_, err := s.LanePages(ctx, forever, []store.LanePageRead{{Namespace: "n", Limit: 1}})
-					return err
-				},
-				"Peek": func() error {
-					_, err := s.Peek(ctx, []store.LaneRead{{Lane: made.Lane(), Until: forever, Limit: 1}})
-					return err
-				},
-				"Claim": func() error {
-					_, err := s.Transit(ctx, start, store.Claims([]task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "t"}}))
-					return err
-				},
-				"Extend": func() error {
-					_, err := s.Transit(ctx, start, store.Extensions([]task.Extension{{Key: made.Key(), Token: "t"}}))
-					return err
-				},
-				"Settle": func() error {
-					_, err := s.Transit(ctx, start, store.Settlements([]task.Settlement{{Key: made.Key(), Token: "t"}}))
-					return err
-				},
-				"Reap": func() error { _, err := s.(store.Reaper).Reap(ctx, start, 1); return err },
-				"Configure": func() error {
-					_, err := s.Configure(ctx, start, []settings.Edit{settings.PutQueue{Queue: queueOf("q")}})
-					return err
-				},
-				"Counts": func() error { _, err := s.Counts(ctx); return err },
-				"Audit":  func() error { _, err := s.Audit(ctx, settings.AuditFilter{}, 0, 1); return err },
-				"Scrub":  func() error { _, err := s.Scrub(ctx, start, "", 1); return err },
-				"Sweep":  func() error { _, err := s.Sweep(ctx, start, 1); return err },
-			}
-			for name, call := range calls {
+			for name, call := range Calls(f.Context(), f.store, start) {
 				if err := call(); !errors.Is(err, task.ErrClosed) {
 					f.Errorf("%s: %v", name, err)
 				}
 			}
-			s.Watch(store.Watcher{Tasks: func([]task.Entry) {}})()
-			if s.Standing().Settings == nil {
+			f.store.Watch(store.Watcher{Tasks: func([]task.Entry) {}})()
+			if f.store.Standing().Settings == nil {
 				f.Error("Settings is nil")
 			}
 		},
@@ -85,3 +46,39 @@ var closeCases = []testCase{
 		},
 	},
 }
+
+// Calls returns a call of each method that needs the medium, and of each kind of step.
+func Calls(ctx context.Context, s store.Store, now task.Millis) map[string]func() error {
+	key := tasktest.Key("a")
+	steps := func(steps []store.Step) func() error {
+		return func() error { return errOf(s.Transit(ctx, now, steps)) }
+	}
+	return map[string]func() error{
+		"Create":      steps(store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("calls", now)}})),
+		"Cancel":      steps(store.Changes([]task.Change{task.Cancel{Key: key}})),
+		"Claim":       steps(store.Claims([]task.Claim{{Key: key, Token: "t"}})),
+		"Extend":      steps(store.Extensions([]task.Extension{{Key: key, Token: "t"}})),
+		"Settle":      steps(store.Settlements([]task.Settlement{{Key: key, Token: "t"}})),
+		"Fire":        steps(store.Fires([]task.Fire{{Key: task.ScheduleKey(task.DefaultNamespace, "s")}})),
+		"Get":         func() error { return errOf(s.Get(ctx, key)) },
+		"List":        func() error { return errOf(s.List(ctx, ns(), task.Page{Limit: 1})) },
+		"List by end": func() error { return errOf(s.List(ctx, ns(), task.Page{ByEnd: now, Limit: 1})) },
+		"Upcoming":    func() error { return errOf(s.Upcoming(ctx, store.UpcomingRead{Limit: 1})) },
+		"LanePages": func() error {
+			return errOf(s.LanePages(ctx, forever, []store.LanePageRead{{Namespace: "n", Limit: 1}}))
+		},
+		"Peek": func() error {
+			return errOf(s.Peek(ctx, []store.LaneRead{{Lane: task.ScheduleLane("n"), Until: forever, Limit: 1}}))
+		},
+		"Reap":   func() error { return errOf(s.(store.Reaper).Reap(ctx, now, 1)) },
+		"Sweep":  func() error { return errOf(s.Sweep(ctx, now, 1)) },
+		"Counts": func() error { return errOf(s.Counts(ctx)) },
+		"Audit":  func() error { return errOf(s.Audit(ctx, settings.AuditFilter{}, 0, 1)) },
+		"Scrub":  func() error { return errOf(s.Scrub(ctx, now, "", 1)) },
+		"Configure": func() error {
+			return errOf(s.Configure(ctx, now, []settings.Edit{settings.PutQueue{Queue: queueOf("q")}}))
+		},
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

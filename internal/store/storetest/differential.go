@@ -216,19 +216,12 @@ func (p *pair) compare(ctx context.Context, l line) error {
 // back. Any other confirmed change made those before it durable.
 func (p *pair) remember(l line, now view) {
 	var made []lease
-	switch c := l.command.(type) {
-	case claim:
-		for _, one := range c.Claims {
-			made = append(made, lease{l.at, one.Key, one})
+	if c, ok := l.command.(transit); ok && (c.Steps[0].Kind == store.Claim || c.Steps[0].Kind == store.Extension) {
+		for _, st := range c.Steps {
+			made = append(made, lease{l.at, st.Key, st.Transition})
 		}
-	case extend:
-		for _, one := range c.Extensions {
-			made = append(made, lease{l.at, one.Key, one})
-		}
-	default:
-		if _, ok := c.(reopen); ok || !reflect.DeepEqual(p.shown, now) {
-			p.pending = nil
-		}
+	} else if _, reopened := l.command.(reopen); reopened || !reflect.DeepEqual(p.shown, now) {
+		p.pending = nil
 	}
 	if len(p.pending) == 0 {
 		p.base = p.shown

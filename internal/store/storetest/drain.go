@@ -39,6 +39,24 @@ func drain(ctx context.Context, s store.Store, filter task.Filter, page task.Pag
 	}
 }
 
+// drainEnded lists page after page of ended tasks, in the order of their ends.
+func drainEnded(ctx context.Context, s store.Store, filter task.Filter, page task.Page) ([]*task.Task, error) {
+	var all []*task.Task
+	for {
+		l, err := s.List(ctx, filter, page)
+		all = append(all, l.Tasks...)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(l.Tasks) > page.Limit, l.Next != "" && l.Next <= page.After:
+			return nil, fmt.Errorf("a page of %d tasks with the cursor %q after %q", len(l.Tasks), l.Next, page.After)
+		case l.Next == "":
+			return all, nil
+		}
+		page.After = l.Next
+	}
+}
+
 // DrainAll lists all records of a namespace: its schedules, and then its tasks.
 func DrainAll(ctx context.Context, s store.Store, namespace string, page task.Page) ([]*task.Task, error) {
 	bounded := page

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -132,17 +133,17 @@ func (g *generator) command() command {
 	}
 	switch n := g.IntN(100); {
 	case n < 33:
-		return apply{g.oneOf(universe.actors), g.decided(several(g, g.change))}
+		return transit{g.oneOf(universe.actors), store.Changes(g.decided(several(g, g.change)))}
 	case n < 36:
 		return configure{g.oneOf(universe.actors), several(g, g.edit)}
 	case n < 42:
-		return fire{several(g, g.fire)}
+		return transit{Steps: store.Fires(several(g, g.fire))}
 	case n < 58:
-		return claim{several(g, g.claim)}
+		return transit{Steps: store.Claims(several(g, g.claim))}
 	case n < 76:
-		return settle{several(g, g.settlement)}
+		return transit{Steps: store.Settlements(several(g, g.settlement))}
 	case n < 80:
-		return extend{several(g, g.extension)}
+		return transit{Steps: store.Extensions(several(g, g.extension))}
 	case n < 83:
 		return reap{1 + g.IntN(5)}
 	case n < 86:
@@ -151,8 +152,12 @@ func (g *generator) command() command {
 		return scrub{1 + g.IntN(20)}
 	case n < 89:
 		return get{g.key()}
-	case n < 93:
-		return list{g.filter(), task.Page{Limit: 1 + g.IntN(4), After: g.oneOf(append(universe.names, "", "")), Bodies: g.IntN(2) == 0}}
+	case n < 91:
+		f := g.filter()
+		f.States = [][]task.State{endedStates, {task.Dead}, {task.Delivered, task.Cancelled}}[g.IntN(3)]
+		return list{f, f.NarrowEnded(g.edge(g.now), task.Page{Limit: 1 + g.IntN(4)})}
+	case n < 94:
+		return list{g.filter(), task.Page{Limit: 1 + g.IntN(4), After: g.oneOf(append(universe.names, "", "")), Before: g.oneOf(append(universe.names, "", "", "", "")), Bodies: g.IntN(2) == 0}}
 	case n < 97 || g.ways == 0:
 		return peek{several(g, g.laneRead)}
 	}

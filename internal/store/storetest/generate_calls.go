@@ -13,11 +13,17 @@ func (g *generator) change() task.Change {
 	case g.IntN(8) == 0:
 		return g.scheduleChange()
 	case n < 7:
-		return g.create()
+		c := task.Create{Spec: g.spec()}
+		if g.IntN(3) == 0 {
+			c.Idempotency = g.idem()
+		}
+		return c
+	case n < 8:
+		return task.Repeat{Key: g.keyOf(task.Scheduled, task.Running), Idempotency: g.idem()}
 	case n < 10:
 		c := task.Replace{Spec: g.spec(), If: g.precondition()}
 		if g.IntN(2) == 0 {
-			c.Idempotency = idem(g.oneOf(universe.keys), g.oneOf([]string{"r1", "r1", "r2"}))
+			c.Idempotency = g.idem()
 		}
 		return c
 	case n < 13:
@@ -36,12 +42,8 @@ func (g *generator) change() task.Change {
 	return task.Cancel{Key: g.keyOf(task.Scheduled, task.Running, task.Dead), If: g.precondition(), Only: g.only(), Reason: reason}
 }
 
-func (g *generator) create() task.Change {
-	c := task.Create{Spec: g.spec()}
-	if g.IntN(3) == 0 {
-		c.Idempotency = idem(g.oneOf(universe.keys), g.oneOf([]string{"r1", "r1", "r2"}))
-	}
-	return c
+func (g *generator) idem() *task.Idempotency {
+	return idem(g.oneOf(universe.keys), g.oneOf([]string{"r1", "r1", "r2"}))
 }
 
 func (g *generator) precondition() task.Precondition {
@@ -115,6 +117,9 @@ func (g *generator) claim() task.Claim {
 	}
 	if t.Lease != nil && g.IntN(2) == 0 {
 		c.Token = t.Lease.Token
+	}
+	if g.IntN(4) == 0 { // the clock seems to have been set ahead
+		c.Trusted = g.now - task.Millis(g.IntN(2000))
 	}
 	return c
 }

@@ -28,7 +28,9 @@ func (g *generator) edit() settings.Edit {
 	case n < 15:
 		return settings.PutNamespace{Settings: settings.NamespaceSettings{Name: namespace, MaxPending: int64(g.IntN(5)), MaxBytes: int64(g.IntN(3) * 20_000), Suspended: g.IntN(6) == 0}}
 	case n < 16:
-		return settings.DropNamespace{Name: namespace}
+		return settings.DropNamespace{Name: namespace, If: g.tag(key)}
+	case n < 17:
+		return settings.Note{{At: g.now, Namespace: namespace, By: g.oneOf(universe.actors), Action: settings.ActionBackup}, {At: g.now, Action: settings.ActionTokenRefused, Detail: "3 times"}}
 	}
 	return g.credential(namespace)
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -18,71 +17,6 @@ const forever task.Millis = math.MaxInt64
 // laneCases: waiting tasks can be read lane by lane, the earliest first,
 // without being taken. A task is in exactly the lane of its record.
 var laneCases = []testCase{
-	{
-		"a lane is namespace, queue, priority and destination",
-		"Tasks that differ in any of the four wait in different lanes, and each in its own only.",
-		func(f *fixture) {
-			made := []*task.Task{
-				f.create("a"), f.create("b", queue("mail")), f.create("c", priority(task.High)),
-				f.create("d", priority(task.Low)), f.create("e", url("https://receiver.example:8443/")),
-				f.create("f", url("http://receiver.example/")), f.create("g", namespace("other")),
-			}
-			for _, t := range made {
-				f.wantNames(fmt.Sprintf("lane %+v", t.Lane()), waiting(f.peek(t.Lane(), forever)), t.Name)
-			}
-			f.wantLanes(forever, made...)
-		},
-	},
-	{
-		"a lane is read in due order",
-		"Entries are ordered by due time, then by name, and not by the order of creation.",
-		func(f *fixture) {
-			for _, c := range []struct {
-				name string
-				due  task.Millis
-			}{{"d", 300}, {"b", 300}, {"z", 100}, {"a", 4000}, {"c", 300}, {"y", 256}, {"x", 255}} {
-				f.create(c.name, at(start+c.due))
-			}
-			lane := f.get("a").Lane()
-			f.wantNames("the lane", waiting(f.peek(lane, forever)), "z", "x", "y", "b", "c", "d", "a")
-			for _, e := range f.peek(lane, forever) {
-				if t := f.get(e.Name); e != t.Entry() {
-					f.Errorf("entry %+v of a record with %+v", e, t.Entry())
-				}
-			}
-		},
-	},
-	{
-		"a lane is read in parts",
-		"After is exclusive, Until inclusive, Limit a bound: parts that follow each other miss nothing and repeat nothing.",
-		func(f *fixture) {
-			var want []string
-			for i := range 9 {
-				name := fmt.Sprintf("t%d", i)
-				f.create(name, at(start+task.Millis(i/3*10))) // three share an instant
-				want = append(want, name)
-			}
-			lane := f.get("t0").Lane()
-			for limit := 1; limit <= 10; limit++ {
-				var got []string
-				for after := (task.Position{}); ; {
-					part := f.read(store.LaneRead{Lane: lane, After: after, Until: forever, Limit: limit})
-					if len(part) > limit {
-						f.Fatalf("a part of %d has %d entries", limit, len(part))
-					}
-					if len(part) == 0 {
-						break
-					}
-					got, after = append(got, waiting(part)...), part[len(part)-1].Position()
-				}
-				f.wantNames(fmt.Sprintf("parts of %d", limit), got, want...)
-			}
-			f.wantNames("until", waiting(f.peek(lane, start+10)), want[:6]...)
-			f.wantNames("until just before", waiting(f.peek(lane, start+9)), want[:3]...)
-			f.wantNames("after an instant", waiting(f.read(store.LaneRead{Lane: lane, After: task.Position{Due: start + 10}, Until: forever, Limit: 9})), want[3:]...)
-			f.wantNames("nothing between", waiting(f.read(store.LaneRead{Lane: lane, After: task.Position{Due: start + 10, Name: "t5"}, Until: start + 19, Limit: 9})))
-		},
-	},
 	{
 		"lanes are read in pages, namespace by namespace",
 		"The pages of a namespace name each of its lanes that has a task due throughout, even if other lanes come and go, and no lane of another namespace.",
@@ -106,7 +40,9 @@ var laneCases = []testCase{
 					key := tasktest.Key(fmt.Sprintf("goes%d", gone))
 					lane := f.get(key.Name).Lane()
 					f.must(start, task.Cancel{Key: key})
-					f.peek(lane, forever)
+					if _, err := f.store.Peek(f.Context(), []store.LaneRead{{Lane: lane, Until: forever, Limit: 1}}); err != nil {
+						f.Fatal(err)
+					}
 					if gone++; gone%8 == 0 {
 						f.create(fmt.Sprintf("comes%d", gone), queue(fmt.Sprintf("comes%d", gone)), at(start))
 					}
@@ -115,36 +51,6 @@ var laneCases = []testCase{
 			f.wantPages(other, start+1000, func() {})
 		},
 	},
-	{
-		"a lane's head follows an earlier task",
-		"A write below a lane's known head lowers it: created, moved, run, retried or given back.",
-		func(f *fixture) {
-			f.create("far", at(start+60_000))
-			t := f.create("near", at(start+50_000))
-			f.peek(t.Lane(), forever) // a cursor may now stand at start+50,000
-			t = f.must(start, task.Patch{Key: tasktest.Key("far"), When: &task.When{At: start + 40_000}})
-			f.wantHead(t)
-			t = f.must(start, task.Run{Key: tasktest.Key("near")})
-			f.wantHead(t)
-			f.claim(start, t, "token")
-			f.wantHead(f.get("far"))
-			t = f.settle(start+1, t, "token", task.Outcome{Verdict: task.Failure})
-			f.wantHead(t)
-			f.wantHead(f.create("first", at(start-60_000)))
-		},
-	},
-}
-
-// wantLanes fails the case unless Lanes(until) names the lane of each head, at
-// a time not after its due time, the earliest first, and each lane once. More
-// lanes may be named.
-func (f *fixture) wantLanes(until task.Millis, heads ...*task.Task) {
-	f.Helper()
-	lanes, err := store.LaneHeads(f.Context(), f.store, until)
-	if err != nil {
-		f.Fatalf("Lanes: %v", err)
-	}
-	fatal.If(f, checkLanes(lanes, until, heads))
 }
 
 func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) error {
@@ -191,29 +97,6 @@ func (f *fixture) wantPages(tasks []*task.Task, until task.Millis, between func(
 	for _, t := range tasks {
 		if due, ok := named[t.Lane()]; !ok || due > t.Due {
 			f.Fatalf("the pages of %q name the lane of %q, due at %d: %v, at %d", namespace, t.Name, t.Due, ok, due)
-		}
-	}
-}
-
-// wantHead fails the case unless t is the first of its lane, and Lanes reports
-// it.
-func (f *fixture) wantHead(t *task.Task) {
-	f.Helper()
-	f.wantLanes(t.Due, t)
-	f.wantNames("the lane's first", waiting(f.read(store.LaneRead{Lane: t.Lane(), Until: t.Due, Limit: 1})), t.Name)
-}
-
-// wantOnlyIn fails the case unless t waits in its own lane and in no other
-// lane.
-func (f *fixture) wantOnlyIn(t *task.Task, lanes []task.Lane) {
-	f.Helper()
-	for _, lane := range lanes {
-		got := f.peek(lane, forever)
-		switch {
-		case lane != t.Lane() && len(got) > 0:
-			f.Fatalf("%q moved to %+v and is still in %+v: %+v", t.Name, t.Lane(), lane, got)
-		case lane == t.Lane() && !slices.Equal(got, []task.Entry{t.Entry()}):
-			f.Fatalf("%q is at %+v, its lane has %+v", t.Name, t.Entry(), got)
 		}
 	}
 }

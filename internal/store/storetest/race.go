@@ -26,33 +26,24 @@ var raceCases = []testCase{
 		"a name is created once",
 		"Of many creates of one name at the same time one succeeds; with one idempotency key all get the same task.",
 		func(f *fixture) {
-			var made, repeated atomic.Int64
 			specs := make([]task.Spec, crowd())
 			for i := range specs {
 				specs[i] = f.spec("a")
 			}
-			f.together(func(i int) {
-				r := f.one(task.Create{Spec: specs[i]})
-				switch {
-				case r.Err == nil && r.Effect == task.Created:
-					made.Add(1)
-				case !errors.Is(r.Err, task.ErrExists):
-					f.Errorf("create: effect %d, error %v", r.Effect, r.Err)
-				}
-			})
+			f.winners(1, task.ErrExists, func(i int) error { return f.one(task.Create{Spec: specs[i]}).Err })
 			for i := range specs {
 				specs[i] = f.spec("b")
 			}
-			f.together(func(i int) {
+			var repeated atomic.Int64
+			f.winners(crowd(), nil, func(i int) error {
 				r := f.one(task.Create{Spec: specs[i], Idempotency: idem("k", "r")})
-				if r.Err != nil {
-					f.Errorf("create with a key: %v", r.Err)
-				} else if r.Effect == task.Repeated {
+				if r.Effect == task.Repeated {
 					repeated.Add(1)
 				}
+				return r.Err
 			})
-			if made.Load() != 1 || repeated.Load() != int64(crowd()-1) {
-				f.Errorf("%d created without a key, %d repeats with one", made.Load(), repeated.Load())
+			if repeated.Load() != int64(crowd()-1) {
+				f.Errorf("%d repeats with a key", repeated.Load())
 			}
 		},
 	},
@@ -60,21 +51,15 @@ var raceCases = []testCase{
 		"an idempotency key makes one task",
 		"Of many creates with one key and different names one succeeds, the others are ErrIdempotencyReuse.",
 		func(f *fixture) {
-			var made atomic.Int64
 			specs := make([]task.Spec, crowd())
 			for i := range specs {
-				specs[i] = f.spec(fmt.Sprintf("t%d", i))
+				specs[i] = f.spec(numbered(i))
 			}
-			f.together(func(i int) {
-				r := f.one(task.Create{Spec: specs[i], Idempotency: idem("k", "r")})
-				if r.Err == nil {
-					made.Add(1)
-				} else if !errors.Is(r.Err, task.ErrIdempotencyReuse) {
-					f.Errorf("create: %v", r.Err)
-				}
+			f.winners(1, task.ErrIdempotencyReuse, func(i int) error {
+				return f.one(task.Create{Spec: specs[i], Idempotency: idem("k", "r")}).Err
 			})
-			if n := len(f.list(ns(), task.Page{Limit: 100})); made.Load() != 1 || n != 1 {
-				f.Errorf("%d creates succeeded, %d tasks are there", made.Load(), n)
+			if n := len(f.list(ns(), task.Page{Limit: 100})); n != 1 {
+				f.Errorf("%d tasks are there", n)
 			}
 		},
 	},
@@ -82,73 +67,57 @@ var raceCases = []testCase{
 		"of many first tokens one is made",
 		"Callers without a token may make the first one. Of many that do so at once one succeeds, the others are ErrSecured.",
 		func(f *fixture) {
-			var made atomic.Int64
-			f.together(func(int) {
+			f.winners(1, settings.ErrSecured, func(int) error {
 				_, hash := settings.MintToken()
-				replies, err := f.store.Configure(f.Context(), start, []settings.Edit{
-					settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true},
-				})
-				switch {
-				case err != nil:
-					f.Errorf("Configure: %v", err)
-				case replies[0].Err == nil:
-					made.Add(1)
-				case !errors.Is(replies[0].Err, settings.ErrSecured):
-					f.Errorf("AddToken: %v", replies[0].Err)
-				}
+				return f.oneEdit(settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash, First: true})
 			})
-			if n := len(f.store.Standing().Settings.List(settings.TokenKind, "")); made.Load() != 1 || n != 1 {
-				f.Errorf("%d first tokens were answered, %d are kept, want 1", made.Load(), n)
+			if n := len(f.store.Standing().Settings.List(settings.TokenKind, "")); n != 1 {
+				f.Errorf("%d first tokens are kept", n)
 			}
 		},
 	},
 	{
-		"a task is claimed by exactly one token",
-		"However many ask at the same time, one token gets the lease; it alone settles.",
+		"of edits to one version one succeeds",
+		"A precondition is checked in the step that makes the edit: of many that name the same ETag one changes something.",
 		func(f *fixture) {
-			const tasks = 40
-			claims := make([]task.Claim, tasks)
-			for i := range claims {
-				t := f.create(fmt.Sprintf("t%02d", i), at(start))
-				claims[i] = task.Claim{Key: t.Key(), Lane: t.Lane(), Until: start + 60_000}
-			}
-			var won, settled [tasks]atomic.Int64
-			f.together(func(who int) {
-				mine := make([]task.Claim, tasks)
-				for i := range mine {
-					mine[i] = claims[(i+who)%tasks]
-					mine[i].Token = task.Token(fmt.Sprintf("%d of %d", i, who))
-				}
-				replies, err := f.store.Transit(f.Context(), start, store.Claims(mine))
-				if err != nil {
-					f.Errorf("Claim: %v", err)
-					return
-				}
-				for i, r := range replies {
-					if r.Err == nil {
-						won[(i+who)%tasks].Add(1)
-					} else if !isStateError(r.Err) {
-						f.Errorf("claim: %v", r.Err)
-					}
-					rs, err := f.store.Transit(f.Context(), start, store.Settlements([]task.Settlement{{Key: mine[i].Key, Token: mine[i].Token, Outcome: task.Outcome{Verdict: task.Success}}}))
-					switch {
-					case err != nil:
-						f.Errorf("Settle: %v", err)
-					case rs[0].Err == nil:
-						settled[(i+who)%tasks].Add(1)
-					}
-				}
+			f.edit(settings.PutQueue{Queue: queueOf("mail")})
+			tag := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail").ETag()
+			f.winners(1, task.ErrPrecondition, func(i int) error {
+				return f.oneEdit(settings.PutQueue{
+					Queue: queueOf("mail", func(q *settings.QueueSettings) { q.Concurrency = 1 + i }), If: task.Precondition{IfMatch: []string{tag}},
+				})
 			})
-			for i := range tasks {
-				if won[i].Load() != 1 || settled[i].Load() != 1 {
-					f.Errorf("task %d was claimed %d times and settled %d times", i, won[i].Load(), settled[i].Load())
-				}
+			if q := f.store.Standing().Settings.Queue(task.DefaultNamespace, "mail"); q.Version != 2 {
+				f.Errorf("the version is %d", q.Version)
 			}
 		},
 	},
 	{
-		"no attempt starts after a cancel's reply",
-		"Updated: no claim succeeds after this reply, and none has. Accepted: one has.",
+		"a quota is exact however many ask at once",
+		"Of many creates at the same time as many succeed as the quota leaves room for; the others are *QuotaError and leave nothing.",
+		func(f *fixture) {
+			room := crowd() / 3
+			f.quota(settings.NamespaceSettings{MaxPending: int64(room)})
+			specs := make([]task.Spec, crowd())
+			for i := range specs {
+				specs[i] = f.spec(numbered(i))
+			}
+			refused := errors.New("by the quota")
+			f.winners(room, refused, func(i int) error {
+				err := f.one(task.Create{Spec: specs[i]}).Err
+				if full(err, task.QuotaPending) {
+					return refused
+				}
+				return err
+			})
+			if n := len(f.list(ns(), task.Page{Limit: 100})); n != room {
+				f.Errorf("%d are there, the quota is %d", n, room)
+			}
+		},
+	},
+	{
+		"a task is claimed once, and not after a cancel's reply",
+		"However many ask at the same time, one token gets the lease. Updated: no claim succeeds after this reply, and none has. Accepted: one has.",
 		func(f *fixture) {
 			const tasks = 60
 			var cancelled [tasks]atomic.Bool // the reply Updated has arrived
@@ -355,6 +324,32 @@ func (f *fixture) together(part func(i int)) {
 	}
 	close(begin)
 	wg.Wait()
+}
+
+// winners runs do in a crowd of goroutines. want of the calls must succeed, and the
+// others must fail with an error.
+func (f *fixture) winners(want int, refused error, do func(i int) error) {
+	f.Helper()
+	var won atomic.Int64
+	f.together(func(i int) {
+		if err := do(i); err == nil {
+			won.Add(1)
+		} else if refused == nil || !errors.Is(err, refused) {
+			f.Errorf("call %d: %v", i, err)
+		}
+	})
+	if won.Load() != int64(want) {
+		f.Errorf("%d calls succeeded, want %d", won.Load(), want)
+	}
+}
+
+// oneEdit applies one edit, from any goroutine.
+func (f *fixture) oneEdit(e settings.Edit) error {
+	replies, err := f.store.Configure(f.Context(), start, []settings.Edit{e})
+	if err != nil {
+		return err
+	}
+	return replies[0].Err
 }
 
 // one applies one change, from any goroutine.

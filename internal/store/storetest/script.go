@@ -40,23 +40,20 @@ type command interface {
 }
 
 type (
-	apply struct {
-		By      string
-		Changes []task.Change
+	// transit is a call of steps of one kind.
+	transit struct {
+		By    string
+		Steps []store.Step
 	}
 	configure struct {
 		By    string
 		Edits []settings.Edit
 	}
-	claim  struct{ Claims []task.Claim }
-	fire   struct{ Fires []task.Fire }
-	extend struct{ Extensions []task.Extension }
-	settle struct{ Settlements []task.Settlement }
-	reap   struct{ Limit int }
-	sweep  struct{ Limit int }
-	scrub  struct{ Limit int }
-	get    struct{ Key task.Key }
-	list   struct {
+	reap  struct{ Limit int }
+	sweep struct{ Limit int }
+	scrub struct{ Limit int }
+	get   struct{ Key task.Key }
+	list  struct {
 		Filter task.Filter
 		Page   task.Page
 	}
@@ -64,13 +61,19 @@ type (
 	reopen struct{ way int }
 )
 
-func (c apply) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Transit(settings.WithActor(ctx, settings.Actor{By: c.By, Token: c.By}), now, store.Changes(c.Changes))
-	return views(replies, true), err
+func (c transit) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
+	replies, err := s.Transit(settings.WithActor(ctx, settings.Actor{By: c.By, Token: c.By}), now, c.Steps)
+	kind := c.Steps[0].Kind
+	if kind == store.Extension { // the contract does not say what else is in the reply
+		for i := range replies {
+			replies[i].Result = task.Result{}
+		}
+	}
+	return views(replies, kind == store.Change || kind == store.Claim), err // nor if there is a body after other steps
 }
 
 func (c configure) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Configure(settings.WithActor(ctx, settings.Actor{By: c.By}), now, c.Edits)
+	replies, err := s.Configure(settings.WithActor(ctx, settings.Actor{By: c.By, Addr: "192.0.2.7"}), now, c.Edits)
 	answers := make([]any, 0, 2*len(replies))
 	for _, r := range replies {
 		answers = append(answers, append([]settings.SettingChange(nil), r.Changes...), word(r.Err))
@@ -87,30 +90,6 @@ func (c scrub) run(ctx context.Context, s store.Store, now task.Millis) (any, er
 	}
 	slices.Sort(names)
 	return names, err
-}
-
-func (c claim) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Transit(ctx, now, store.Claims(c.Claims))
-	return views(replies, true), err
-}
-
-func (c fire) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Transit(ctx, now, store.Fires(c.Fires))
-	return views(replies, false), err
-}
-
-func (c extend) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Transit(ctx, now, store.Extensions(c.Extensions))
-	words := make([]string, len(replies))
-	for i, r := range replies {
-		words[i] = word(r.Err)
-	}
-	return words, err
-}
-
-func (c settle) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
-	replies, err := s.Transit(ctx, now, store.Settlements(c.Settlements))
-	return views(replies, false), err // the contract does not say if a body is loaded here
 }
 
 func (c reap) run(ctx context.Context, s store.Store, now task.Millis) (any, error) {
@@ -141,7 +120,11 @@ func (c get) run(ctx context.Context, s store.Store, _ task.Millis) (any, error)
 // list compares all pages together: the end of each page is not part of the
 // contract.
 func (c list) run(ctx context.Context, s store.Store, _ task.Millis) (any, error) {
-	tasks, err := drain(ctx, s, c.Filter, c.Page)
+	read := drain
+	if c.Page.ByEnd != 0 {
+		read = drainEnded
+	}
+	tasks, err := read(ctx, s, c.Filter, c.Page)
 	for i, t := range tasks {
 		tasks[i] = plain(t)
 	}
@@ -161,28 +144,12 @@ func (reopen) run(context.Context, store.Store, task.Millis) (any, error) {
 	return nil, errors.New("a reopen is not a call")
 }
 
-func (c apply) items() (int, func(int) command) {
-	return len(c.Changes), func(i int) command { return apply{c.By, without(c.Changes, i)} }
+func (c transit) items() (int, func(int) command) {
+	return len(c.Steps), func(i int) command { return transit{c.By, without(c.Steps, i)} }
 }
 
 func (c configure) items() (int, func(int) command) {
 	return len(c.Edits), func(i int) command { return configure{c.By, without(c.Edits, i)} }
-}
-
-func (c claim) items() (int, func(int) command) {
-	return len(c.Claims), func(i int) command { return claim{without(c.Claims, i)} }
-}
-
-func (c fire) items() (int, func(int) command) {
-	return len(c.Fires), func(i int) command { return fire{without(c.Fires, i)} }
-}
-
-func (c extend) items() (int, func(int) command) {
-	return len(c.Extensions), func(i int) command { return extend{without(c.Extensions, i)} }
-}
-
-func (c settle) items() (int, func(int) command) {
-	return len(c.Settlements), func(i int) command { return settle{without(c.Settlements, i)} }
 }
 
 func (c peek) items() (int, func(int) command) {

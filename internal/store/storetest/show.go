@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/foliot/foliot/internal/store"
 )
 
 // show prints a command as a Go literal would show it: zero fields are left
@@ -23,6 +25,10 @@ func write(b *strings.Builder, v reflect.Value) {
 		}
 		write(b, v.Elem())
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[store.Step]() {
+			write(b, v.FieldByName("Transition")) // its type names the kind, and it has the key
+			return
+		}
 		b.WriteString(v.Type().Name())
 		list := func(yield func(string, reflect.Value)) {
 			for i := range v.NumField() {

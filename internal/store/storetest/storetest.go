@@ -40,15 +40,10 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		cases []testCase
 	}{
 		{"tasks", taskCases},
-		{"idempotency", idempotencyCases},
-		{"order", orderCases},
 		{"list", listCases},
 		{"ended", endedCases},
 		{"upcoming", upcomingCases},
 		{"lanes", laneCases},
-		{"claim", claimCases},
-		{"settle", settleCases},
-		{"retention", retentionCases},
 		{"watch", watchCases},
 		{"batch", batchCases},
 		{"settings", settingsCases},
@@ -57,7 +52,6 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"quota", quotaCases},
 		{"due", dueCases},
 		{"audit", auditCases},
-		{"spawn", spawnCases},
 		{"schedules", scheduleCases},
 		{"scrub", scrubCases},
 		{"close", closeCases},
@@ -96,17 +90,6 @@ type fixture struct {
 	*testing.T
 	store store.Store
 	ids   int
-	who   settings.Actor // the actor of the changes of Apply and Configure
-}
-
-// part runs a part of a case that has a name of its own.
-func (f *fixture) part(name string, run func(f *fixture)) {
-	f.Helper()
-	f.Run(name, func(t *testing.T) {
-		g := *f
-		g.T = t
-		run(&g)
-	})
 }
 
 // namespaces are those that cases use; one is a prefix of another.
@@ -154,6 +137,16 @@ func attempts(n int) func(*task.Spec) { return func(s *task.Spec) { s.Retry.MaxA
 
 func expireAfter(d time.Duration) func(*task.Spec) { return func(s *task.Spec) { s.ExpireAfter = d } }
 
+// transit makes steps in one call.
+func (f *fixture) transit(now task.Millis, steps []store.Step) []store.Reply {
+	f.Helper()
+	replies, err := f.store.Transit(f.Context(), now, steps)
+	if err != nil || len(replies) != len(steps) {
+		f.Fatalf("Transit of %d steps: %d replies, error %v", len(steps), len(replies), err)
+	}
+	return replies
+}
+
 // apply applies one change.
 func (f *fixture) apply(now task.Millis, c task.Change) store.Reply {
 	f.Helper()
@@ -163,11 +156,7 @@ func (f *fixture) apply(now task.Millis, c task.Change) store.Reply {
 // batch applies changes in one call.
 func (f *fixture) batch(now task.Millis, changes ...task.Change) []store.Reply {
 	f.Helper()
-	replies, err := f.store.Transit(settings.WithActor(f.Context(), f.who), now, store.Changes(changes))
-	if err != nil || len(replies) != len(changes) {
-		f.Fatalf("Apply of %d changes: %d replies, error %v", len(changes), len(replies), err)
-	}
-	return replies
+	return f.transit(now, store.Changes(changes))
 }
 
 // must applies a change that must succeed, and returns its task.
@@ -211,34 +200,10 @@ func (f *fixture) list(filter task.Filter, page task.Page) []*task.Task {
 	return all
 }
 
-// peek returns the tasks that wait in a lane until a time.
-func (f *fixture) peek(lane task.Lane, until task.Millis) []task.Entry {
-	f.Helper()
-	return f.read(store.LaneRead{Lane: lane, Until: until, Limit: 1000})
-}
-
-func (f *fixture) read(r store.LaneRead) []task.Entry {
-	f.Helper()
-	found, err := f.store.Peek(f.Context(), []store.LaneRead{r})
-	if err != nil || len(found) != 1 {
-		f.Fatalf("Peek of one lane: %d answers, error %v", len(found), err)
-	}
-	return found[0]
-}
-
 // tryClaim claims t under a token for 30 s.
 func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) store.Reply {
 	f.Helper()
-	return f.claims(now, tasktest.Claim(t, token, now+30_000))[0]
-}
-
-func (f *fixture) claims(now task.Millis, claims ...task.Claim) []store.Reply {
-	f.Helper()
-	replies, err := f.store.Transit(f.Context(), now, store.Claims(claims))
-	if err != nil || len(replies) != len(claims) {
-		f.Fatalf("Claim of %d: %d replies, error %v", len(claims), len(replies), err)
-	}
-	return replies
+	return f.transit(now, store.Claims([]task.Claim{tasktest.Claim(t, token, now+30_000)}))[0]
 }
 
 // claim claims t, which must succeed.
@@ -254,11 +219,7 @@ func (f *fixture) claim(now task.Millis, t *task.Task, token task.Token) *task.T
 // trySettle ends a claim of t.
 func (f *fixture) trySettle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) store.Reply {
 	f.Helper()
-	replies, err := f.store.Transit(f.Context(), now, store.Settlements([]task.Settlement{{Key: t.Key(), Token: token, Outcome: o}}))
-	if err != nil || len(replies) != 1 {
-		f.Fatalf("Settle %q: %d replies, error %v", t.Name, len(replies), err)
-	}
-	return replies[0]
+	return f.transit(now, store.Settlements([]task.Settlement{{Key: t.Key(), Token: token, Outcome: o}}))[0]
 }
 
 // settle ends a claim, which must succeed.
@@ -276,15 +237,6 @@ func names(tasks []*task.Task) []string {
 	out := make([]string, len(tasks))
 	for i, t := range tasks {
 		out[i] = t.Name
-	}
-	return out
-}
-
-// waiting returns the names of entries.
-func waiting(entries []task.Entry) []string {
-	out := make([]string, len(entries))
-	for i, e := range entries {
-		out[i] = e.Name
 	}
 	return out
 }

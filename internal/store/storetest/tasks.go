@@ -2,16 +2,17 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
 
-// taskCases: a client reads back its writes, one name has one record, and a
-// refused change leaves no trace. internal/task tests the transition table,
-// which decides the changes that each state allows.
+// taskCases: a client reads back its writes, no attempt is early, and no request
+// is delivered twice. Differential finds what else a store does wrong with tasks.
 var taskCases = []testCase{
 	{
 		"a created task is read back whole",
@@ -28,58 +29,6 @@ var taskCases = []testCase{
 		},
 	},
 	{
-		"a name that was never used is not found",
-		"Get answers ErrNotFound, and so does every change of an existing task.",
-		func(f *fixture) {
-			f.create("a")
-			if _, err := f.store.Get(f.Context(), tasktest.Key("b")); !errors.Is(err, task.ErrNotFound) {
-				f.Errorf("Get: %v", err)
-			}
-			for _, c := range existing(tasktest.Key("b")) {
-				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrNotFound) || r.Task != nil {
-					f.Errorf("%T: %v, %v", c, r.Task, r.Err)
-				}
-			}
-			if _, err := f.store.Get(f.Context(), tasktest.Key("b")); !errors.Is(err, task.ErrNotFound) {
-				f.Errorf("Get after the changes: %v", err)
-			}
-		},
-	},
-	{
-		"a name is unique in its namespace only",
-		"Key is namespace and name: tenants do not see, block or change each other.",
-		func(f *fixture) {
-			f.create("a", tasktest.Text("mine"))
-			f.create("a", namespace("other"), tasktest.Text("theirs"))
-			f.must(start, task.Cancel{Key: task.Key{Namespace: "other", Name: "a"}})
-			if t := f.get("a"); t.State != task.Scheduled || string(t.Request.Body) != "mine" {
-				f.Fatalf("cancelling other/a left default/a %v with body %q", t.State, t.Request.Body)
-			}
-		},
-	},
-	{
-		"a patch keeps the body it does not name",
-		"Bodies are stored apart: a change that carries none, of a record that has one, keeps the stored one.",
-		func(f *fixture) {
-			f.create("a", tasktest.Text("kept"))
-			low := task.Low
-			if t := f.must(start, task.Patch{Key: tasktest.Key("a"), Priority: &low}); t.Request.Body != nil {
-				f.Errorf("the reply to a patch of the priority carries a body: it costs a read that the client did not request")
-			}
-			if got := f.get("a"); string(got.Request.Body) != "kept" || got.Priority != task.Low || got.Version != 2 {
-				f.Fatalf("body %q, priority %v, version %d", got.Request.Body, got.Priority, got.Version)
-			}
-			t := f.must(start, task.Patch{Key: tasktest.Key("a"), Body: &task.Body{Kind: task.BinaryBody, Bytes: []byte{0, 255, 10}}})
-			if string(t.Request.Body) != "\x00\xff\n" || string(f.get("a").Request.Body) != "\x00\xff\n" {
-				f.Fatalf("the patched body: reply %q, stored %q", t.Request.Body, f.get("a").Request.Body)
-			}
-			f.must(start, task.Patch{Key: tasktest.Key("a"), Body: &task.Body{Kind: task.TextBody}})
-			if got := f.get("a"); len(got.Request.Body) != 0 || got.Request.BodyKind != task.TextBody {
-				f.Fatalf("after a patch to the empty body: %q, kind %d", got.Request.Body, got.Request.BodyKind)
-			}
-		},
-	},
-	{
 		"a body of the largest size survives",
 		"Bodies up to MaxBody are kept byte for byte.",
 		func(f *fixture) {
@@ -91,45 +40,97 @@ var taskCases = []testCase{
 		},
 	},
 	{
-		"a refused patch leaves no trace",
-		"An error writes nothing: precondition, state or a field that is not valid.",
+		"nothing is claimed early",
+		"A claim one millisecond before the due time is ErrNotDue, and takes nothing.",
 		func(f *fixture) {
 			made := f.create("a")
-			bad := "ftp://x"
-			if r := f.apply(start, task.Patch{Key: tasktest.Key("a"), URL: &bad, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("x")}}); !isFieldError(r.Err) || r.Task != nil {
-				f.Fatalf("patch to a bad URL: %v, %v", r.Task, r.Err)
+			if r := f.tryClaim(made.Due-1, made, "token"); !errors.Is(r.Err, task.ErrNotDue) || r.Task != nil {
+				f.Fatalf("early: %v", r.Err)
 			}
-			stale := task.Precondition{IfMatch: []string{"another.1"}}
-			for _, c := range []task.Change{
-				task.Patch{Key: tasktest.Key("a"), If: stale, URL: &made.Request.URL},
-				task.Cancel{Key: tasktest.Key("a"), If: stale},
-				task.Replace{Spec: f.spec("a"), If: stale},
-				task.Replace{Spec: f.spec("a"), If: task.Precondition{IfNoneMatch: true}},
-				task.Cancel{Key: tasktest.Key("a"), Only: &task.Filter{Queue: "another"}},
-			} {
-				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrPrecondition) {
-					f.Errorf("%T with a precondition that does not hold: %v", c, r.Err)
+			f.same("the record after the refused claim", f.get("a"), made)
+			f.claim(made.Due, made, "token")
+		},
+	},
+	{
+		"the repeat of a replace changes nothing",
+		"The same key and request again: Repeated, with the record as it is, also after the task was delivered or another replace came in between. So it is never delivered twice.",
+		func(f *fixture) {
+			first := func() task.Change {
+				return task.Replace{Spec: f.spec("a", at(start)), If: task.Precondition{IfNoneMatch: true}, Idempotency: idem("k", "request")}
+			}
+			repeated := func(id string, s task.State) {
+				f.Helper()
+				if r := f.apply(start+9, first()); r.Err != nil || r.Effect != task.Repeated || r.Task.ID != id || r.Task.State != s {
+					f.Fatalf("repeat: effect %d, error %v, task %+v, want id %s, %v", r.Effect, r.Err, r.Task, id, s)
 				}
 			}
-			f.same("the record after refused changes", f.get("a"), made)
+			made := f.must(start, first())
+			repeated(made.ID, task.Scheduled)
+			f.claim(start, made, "token")
+			repeated(made.ID, task.Running)
+			f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
+			repeated(made.ID, task.Delivered)
+			second := f.must(start, task.Replace{Spec: f.spec("a", at(start)), Idempotency: idem("k2", "request")})
+			repeated(second.ID, task.Scheduled)
+			third := f.must(start, task.Replace{Spec: f.spec("a", at(start))})
+			repeated(third.ID, task.Scheduled)
+			f.same("the record", f.get("a"), third)
+			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")}) // no record has the key: it is free
+		},
+	},
+	{
+		"a death by lost leases is reported",
+		"Reap creates the on_dead task of a task that it makes dead.",
+		func(f *fixture) {
+			made, now := f.create("a", at(start), onDead), start
+			for i := range task.MaxReclaims {
+				now = f.claim(now, f.get("a"), task.Token(fmt.Sprint(i))).Lease.Until
+				f.reap(now, 1)
+			}
+			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a", fmt.Sprintf("a@dead.%s.%d", made.ID, task.MaxReclaims))
 		},
 	},
 }
 
-// existing returns one change of each kind that needs an existing task.
-func existing(k task.Key) []task.Change {
-	low := task.Low
-	return []task.Change{
-		task.Patch{Key: k, Priority: &low}, task.Touch{Key: k}, task.Run{Key: k}, task.Revive{Key: k}, task.Cancel{Key: k},
-	}
-}
-
-func isFieldError(err error) bool {
-	_, ok := errors.AsType[*task.FieldError](err)
-	return ok
-}
+func onDead(s *task.Spec) { s.OnDead = "https://dead.example/notices" }
 
 func isStateError(err error) bool {
 	_, ok := errors.AsType[*task.StateError](err)
 	return ok
+}
+
+// idem returns the idempotency mark of a key and a request.
+func idem(k, request string) *task.Idempotency {
+	return &task.Idempotency{Key: task.Digest([]byte(k)), Fingerprint: task.Digest([]byte(request))}
+}
+
+// reap takes back all leases that have ended, and fails the case unless there were
+// want of them.
+func (f *fixture) reap(now task.Millis, want int) {
+	f.Helper()
+	got, err := drainCount(func() (int, error) { return f.store.(store.Reaper).Reap(f.Context(), now, 100) })
+	if err != nil || got != want {
+		f.Fatalf("Reap at start+%d took back %d leases, error %v, want %d", now-start, got, err, want)
+	}
+}
+
+// sweep removes all records whose retention has ended, and fails the case unless
+// there were want of them.
+func (f *fixture) sweep(now task.Millis, want int) {
+	f.Helper()
+	got, err := drainCount(func() (int, error) { return f.store.Sweep(f.Context(), now, 100) })
+	if err != nil || got != want {
+		f.Fatalf("Sweep at start+%d removed %d records, error %v, want %d", now-start, got, err, want)
+	}
+}
+
+// drainCount calls step until it has nothing more to do, and adds up.
+func drainCount(step func() (int, error)) (int, error) {
+	for total := 0; ; {
+		n, err := step()
+		if err != nil || n == 0 {
+			return total, err
+		}
+		total += n
+	}
 }

@@ -1,10 +1,11 @@
 package storetest
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/store"
@@ -18,21 +19,6 @@ const readAtOnce = 1024
 // upcomingCases: the records that wait are read in the order of their due times,
 // across all lanes.
 var upcomingCases = []testCase{
-	{
-		"upcoming records are read in due order",
-		"A page equals all waiting records that the read selects, sorted by due time, and cut: after any creates, claims, moves and cancels.",
-		func(f *fixture) {
-			r := rand.New(rand.NewPCG(3, 5))
-			now := start
-			for i := range 400 {
-				now += task.Millis(r.IntN(20))
-				f.mix(now, r, fmt.Sprintf("t%02d", r.IntN(60)))
-				if i%8 == 0 {
-					f.checkUpcoming(r, f.everything())
-				}
-			}
-		},
-	},
 	{
 		"upcoming records are found in many lanes",
 		"The tasks of many destinations are merged. Lanes that have become empty hide none.",
@@ -64,59 +50,6 @@ var upcomingCases = []testCase{
 			}
 		},
 	},
-	{
-		"a read from a later time finds the records behind overdue ones",
-		"Each of many lanes has an overdue task. The tasks that are due later are all on the page, and no overdue one is.",
-		func(f *fixture) {
-			const n, later = 3 * readAtOnce / 2, 32
-			var changes []task.Change
-			for i := range n {
-				host := fmt.Sprintf("http://h%d.example/", i)
-				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%04d", i), at(start-task.Millis(i)), url(host), tasktest.Bodiless)})
-				if i%(n/later) == 0 {
-					changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("u%04d", i), at(start+task.Millis(1+i)), url(host), tasktest.Bodiless)})
-				}
-			}
-			for part := range slices.Chunk(changes, task.MaxBatch) {
-				f.batch(start-n, part...)
-			}
-			for _, limit := range []int{later / 2, later, n} {
-				page := f.upcoming(store.UpcomingRead{From: start + 1, Until: task.Never, Limit: limit})
-				if want := min(limit, later); len(page.Tasks) != want || page.More != (limit < later) {
-					f.Fatalf("limit %d: %d records of %d, more %v", limit, len(page.Tasks), want, page.More)
-				}
-				for i, t := range page.Tasks {
-					if want := fmt.Sprintf("u%04d", i*n/later); t.Name != want {
-						f.Fatalf("limit %d: record %d is %s, want %s", limit, i, t.Name, want)
-					}
-				}
-			}
-		},
-	},
-}
-
-// mix makes a random change of a task.
-func (f *fixture) mix(now task.Millis, r *rand.Rand, name string) {
-	f.Helper()
-	spaces := []string{task.DefaultNamespace, "other"}
-	due := at(now + task.Millis(r.IntN(200)))
-	s := f.spec(name, namespace(spaces[r.IntN(2)]), due, queue([]string{"default", "mail"}[r.IntN(2)]), priority(task.Priority(r.IntN(3))), url(fmt.Sprintf("http://h%d.example/", r.IntN(4))))
-	switch r.IntN(8) {
-	case 0:
-		f.apply(now, task.Cancel{Key: s.Key})
-	case 1:
-		f.apply(now, task.Run{Key: s.Key})
-	case 2:
-		if t, err := f.store.Get(f.Context(), s.Key); err == nil && f.tryClaim(now, t, "token").Err == nil && r.IntN(2) == 0 {
-			f.settle(now, t, "token", task.Outcome{Verdict: task.Failure})
-		}
-	case 3:
-		spec := f.scheduleSpec(fmt.Sprintf("s%d", r.IntN(5)), time.Minute)
-		spec.Namespace = s.Namespace
-		f.apply(now, task.PutSchedule{Spec: spec})
-	default:
-		f.apply(now, task.Replace{Spec: s})
-	}
 }
 
 func (f *fixture) upcoming(r store.UpcomingRead) task.Upcoming {
@@ -152,28 +85,38 @@ func (f *fixture) checkUpcoming(r *rand.Rand, records []*task.Task) {
 	if r.IntN(3) == 0 {
 		read.Until = task.Never
 	}
+	fatal.If(f, compareUpcoming(f.Context(), f.store, read, records))
+}
+
+// compareUpcoming compares a read with all records, sorted by due time.
+func compareUpcoming(ctx context.Context, s store.TaskStore, read store.UpcomingRead, records []*task.Task) error {
 	var all []*task.Task
 	for _, t := range records {
 		if t.State == task.Scheduled && t.Due >= read.From && t.Due <= read.Until && read.Selects(t.Lane()) {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b *task.Task) int { return int(a.Due - b.Due) })
-	page := f.upcoming(read)
-	if n := min(read.Limit, len(all)); len(page.Tasks) != n || page.More != (len(all) > n) {
-		f.Fatalf("%+v: %d records of %d, more %v", read, len(page.Tasks), len(all), page.More)
+	slices.SortFunc(all, func(a, b *task.Task) int { return cmp.Compare(a.Due, b.Due) })
+	page, err := s.Upcoming(ctx, read)
+	if n := min(read.Limit, len(all)); err != nil || len(page.Tasks) != n || page.More != (len(all) > n) {
+		return fmt.Errorf("upcoming %+v: %d records of %d, more %v, error %v", read, len(page.Tasks), len(all), page.More, err)
 	}
-	seen := map[task.Key]bool{}
+	got := map[task.Key]*task.Task{}
 	for i, t := range page.Tasks {
-		if seen[t.Key()] || t.Due != all[i].Due {
-			f.Fatalf("%+v: record %d is %s at %d, want due %d", read, i, t.Name, t.Due-start, all[i].Due-start)
+		if got[t.Key()] != nil || t.Due != all[i].Due {
+			return fmt.Errorf("upcoming %+v: record %d is %s at %d, want due %d", read, i, t.Name, t.Due, all[i].Due)
 		}
-		seen[t.Key()] = true
-		f.same("upcoming "+t.Name, t, f.load(t.Key()).WithoutBody())
+		got[t.Key()] = t
 	}
 	for _, t := range all {
-		if t.Due < page.Until && !seen[t.Key()] {
-			f.Fatalf("%+v: %s is due at %d, before %d, and missing", read, t.Name, t.Due-start, page.Until-start)
+		switch found := got[t.Key()]; {
+		case found == nil && t.Due < page.Until:
+			return fmt.Errorf("upcoming %+v: %s is due at %d, before %d, and missing", read, t.Name, t.Due, page.Until)
+		case found != nil:
+			if err := differ("upcoming records", plain(t.WithoutBody()), plain(found)); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }

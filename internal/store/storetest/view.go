@@ -32,8 +32,15 @@ func look(ctx context.Context, s store.Store) (view, error) {
 		for _, t := range tasks {
 			v.Records = append(v.Records, plain(t))
 		}
-		if err := compareEnded(ctx, s, math.MinInt64, task.Filter{Namespace: namespace, States: endedStates}, 100, tasks); err != nil {
+		ended := task.Filter{Namespace: namespace, States: endedStates}
+		if err := compareEnded(ctx, s, math.MinInt64, ended, 100, tasks); err != nil {
 			return view{}, err
+		}
+		if i := slices.IndexFunc(tasks, func(t *task.Task) bool { return !t.State.Live() }); i >= 0 {
+			ended.EndedAfter = tasks[i].FinishedAt
+			if err := compareEnded(ctx, s, math.MinInt64, ended, 2, tasks); err != nil {
+				return view{}, err
+			}
 		}
 	}
 	reads := make([]store.LaneRead, 0, 100)
@@ -48,8 +55,17 @@ func look(ctx context.Context, s store.Store) (view, error) {
 		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil if there are none
 	}
 	waiting := slices.DeleteFunc(slices.Clone(v.Records), func(t *task.Task) bool { return t.State != task.Scheduled || t.IsSchedule() })
-	for _, budget := range []int{20, math.MaxInt32} {
-		if _, err := compareDue(ctx, s, waiting, budget); err != nil {
+	counts := []store.DueRead{{Budget: 20}, {Budget: math.MaxInt32}}
+	if len(waiting) > 0 {
+		counts = append(counts, store.DueRead{Namespace: waiting[0].Namespace, Queue: waiting[0].Queue, Budget: math.MaxInt32})
+	}
+	for _, r := range counts {
+		if _, err := compareDue(ctx, s, r, waiting); err != nil {
+			return view{}, err
+		}
+	}
+	for _, read := range upcomingReads(waiting) {
+		if err := compareUpcoming(ctx, s, read, v.Records); err != nil {
 			return view{}, err
 		}
 	}
@@ -66,6 +82,16 @@ func look(ctx context.Context, s store.Store) (view, error) {
 		v.Audit[i].Seq = uint64(i + 1) // the contract does not fix the numbers
 	}
 	return v, nil
+}
+
+// upcomingReads returns a read of the first records of all, and one from a task on.
+func upcomingReads(waiting []*task.Task) []store.UpcomingRead {
+	reads := []store.UpcomingRead{{Until: task.Never, Limit: 3}}
+	if n := len(waiting); n > 0 {
+		t := waiting[n/2]
+		reads = append(reads, store.UpcomingRead{Namespace: t.Namespace, Queue: t.Queue, From: t.Due, Until: t.Due + 1000, Limit: 1 + n/3})
+	}
+	return reads
 }
 
 // plain returns t with its empty maps, slices and bodies nil: storing may turn

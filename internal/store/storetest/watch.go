@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/task/recurrence"
 	"github.com/foliot/foliot/internal/tasktest"
 )
 
@@ -58,7 +59,7 @@ var watchCases = []testCase{
 	},
 	{
 		"the cancel of a running handler is hinted",
-		"The watcher is told at once that the task of a kind was cancelled during an attempt, and hears nothing about one with a URL.",
+		"The watcher is called at once if the task of a kind was cancelled during an attempt, and hears nothing about one with a URL.",
 		func(f *fixture) {
 			made, called := f.create("a", at(start), kind("close")), f.create("url", at(start))
 			f.claim(start, made, "token")
@@ -74,6 +75,20 @@ var watchCases = []testCase{
 					f.Errorf("a hint of %+v", e)
 				}
 			}
+		},
+	},
+	{
+		"tasks that a store begins by itself are hinted",
+		"The occurrence of a schedule, the notice of a death, and the schedule that may wait for the end of its occurrence.",
+		func(f *fixture) {
+			w := f.watch()
+			s := f.schedule("nightly", 5*time.Second, overlap(recurrence.BufferOne))
+			w.await(s.Entry())
+			first := f.fire(start+5000, s).Spawned
+			w.await(first.Entry())
+			f.claim(start+5000, first, "token")
+			w.await(f.trySettle(start+5000, first, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"}).Spawned.Entry())
+			w.await(task.Entry{Name: "@nightly", Lane: task.ScheduleLane(task.DefaultNamespace), Hint: task.OccurrenceEnded})
 		},
 	},
 	{

@@ -64,7 +64,9 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 			}, nil
 		},
 		Dispatch: func() dispatch.Stats {
-			return dispatch.Stats{Fired: 7, Skipped: dispatch.Skipped{Misfire: 1, Window: 2, Limit: 3, Quota: 5, Overlap: 4}}
+			s := dispatch.Stats{Fired: 7}
+			s.Skipped.Misfire, s.Skipped.Window, s.Skipped.Limit, s.Skipped.Quota, s.Skipped.Overlap = 1, 2, 3, 5, 4
+			return s
 		},
 	})
 	for namespace, want := range map[string]float64{"default": 3, "shop": 4, other: 2} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
@@ -66,3 +67,5 @@ func TestANodeThatOwnsNothingPollsNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -14,8 +14,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noticed bounds the time until a changed setting of a server is known.
-
 // connected connects to the server at addr with the settings of c, and watches
 // it.
 func connected(t *testing.T, c Config, addr string) *Servers {
