@@ -57,14 +57,6 @@ func withSchedule(t *testing.T, s *Store) {
 	mustApply(t, s, []task.Change{task.Cancel{Key: tasktest.Key(task.OccurrenceName("nightly", benchStart+1000))}})
 }
 
-// all returns all records, schedules too, with their bodies.
-func all(t *testing.T, s *Store) []*task.Task {
-	t.Helper()
-	l, err := storetest.DrainAll(t.Context(), s, task.DefaultNamespace, task.Page{Limit: 1000, Bodies: true})
-	fatal.If(t, err)
-	return l
-}
-
 func TestAScrubCountsUnfinishedOccurrences(t *testing.T) {
 	disk := vfs.NewMem()
 	s := open(t, disk, Config{Now: clock})

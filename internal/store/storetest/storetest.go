@@ -99,16 +99,6 @@ type fixture struct {
 	who   settings.Actor // the actor of the changes of Apply and Configure
 }
 
-// part runs a part of a case that has a name of its own.
-func (f *fixture) part(name string, run func(f *fixture)) {
-	f.Helper()
-	f.Run(name, func(t *testing.T) {
-		g := *f
-		g.T = t
-		run(&g)
-	})
-}
-
 // namespaces are those that cases use; one is a prefix of another.
 var namespaces = []string{task.DefaultNamespace, "default2", "other"}
 
