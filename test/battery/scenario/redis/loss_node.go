@@ -122,8 +122,8 @@ func (n *lossNode) judge(t *harness.Run, d damage, back time.Time) {
 		}
 	}
 	t.Must(let == 0, "%s: requests without a token %d, answered with 2xx %d%s", n.kind, len(n.strangers), let, first.quoted())
-	noticed, took := firstUnready(n.ready, back, d.codes...)
-	t.Must(noticed.status != 0 && took <= noticedIn, "%s: not ready %v after the store was back%s", n.kind, took.Round(time.Millisecond), noticed.quoted())
+	noticed, took := firstUnready(n.ready, back, d.code)
+	t.Must(noticed.status != 0 && took <= noticedIn, "%s: /readyz answers %s %v after the store was back%s", n.kind, d.code, took.Round(time.Millisecond), noticed.quoted())
 	before, unaware, after := 0, 0, 0
 	served := time.Duration(0) // the last one
 	for _, a := range n.welcome {

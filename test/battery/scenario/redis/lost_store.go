@@ -18,20 +18,20 @@ import (
 // three servers use it. No client without a token may be served.
 func LostSettings(ctx context.Context, t *harness.Run) {
 	damageEach(ctx, t, []damage{
-		{name: "DEL of the settings", dir: "del", codes: lost, logged: closed, open: oneRedis(nil, func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
+		{name: "DEL of the settings", dir: "del", code: "settings_lost", logged: closed, open: oneRedis(nil, func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
 			sendCommand(ctx, r, "DEL", "foliot:{settings}:all")
 			return nil
 		})},
 		flushed,
-		{name: "an empty restart", dir: "restart", codes: lost, logged: closed, gone: true, open: oneRedis(nil, func(_ context.Context, r *redistest.Server, dir string) *redistest.Server {
+		{name: "an empty restart", dir: "restart", code: replaced, logged: closed, gone: true, open: oneRedis(nil, func(_ context.Context, r *redistest.Server, dir string) *redistest.Server {
 			r.Kill()
 			empty := filepath.Join(dir, "empty")
 			harness.Check(os.Mkdir(empty, 0o700))
 			harness.Check(r.Restart("--dir", empty))
 			return r
 		})},
-		{name: "an empty replica is promoted", dir: "replica", codes: lost, logged: closed, gone: true, open: sentinelRedis},
-		{name: "one master of a Cluster comes back empty", dir: "cluster", codes: lost, logged: closed, open: clusterRedis},
+		{name: "an empty replica is promoted", dir: "replica", code: replaced, logged: closed, gone: true, open: sentinelRedis},
+		{name: "one master of a Cluster comes back empty", dir: "cluster", code: replaced, logged: closed, open: clusterRedis},
 	})
 }
 
@@ -40,14 +40,14 @@ func LostSettings(ctx context.Context, t *harness.Run) {
 func LostStore(ctx context.Context, t *harness.Run) {
 	damageEach(ctx, t, []damage{
 		flushed,
-		{name: "CONFIG SET appendonly yes without redis.conf, then kill -9", dir: "restarted", codes: lost, logged: closed, gone: true, open: unsavedRedis},
+		{name: "CONFIG SET appendonly yes without redis.conf, then kill -9", dir: "restarted", code: replaced, logged: closed, gone: true, open: unsavedRedis},
 		{
-			name: "restored from a dump that is 20 s old", dir: "restored", codes: []string{"store_unfit"}, logged: "the store has older data than before", rolledBack: true,
+			name: "restored from a dump that is 20 s old", dir: "restored", code: "store_unfit", logged: "the store has older data than before", rolledBack: true,
 			open: restoredRedis, mend: []string{"CONFIG", "SET", "appendonly", "yes"},
 		},
-		{name: "replaced by another instance at its address", dir: "replaced", codes: lost, logged: closed, gone: true, open: replacedRedis},
+		{name: "replaced by another instance at its address", dir: "replaced", code: replaced, logged: closed, gone: true, open: replacedRedis},
 		{
-			name: "turned to eviction (maxmemory-policy allkeys-lru)", dir: "eviction", codes: []string{"store_unfit"}, logged: "a setting of Redis may lose tasks: this node is not ready",
+			name: "turned to eviction (maxmemory-policy allkeys-lru)", dir: "eviction", code: "store_unfit", logged: "a setting of Redis may lose tasks: this node is not ready",
 			open: oneRedis(nil, func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
 				sendCommand(ctx, r, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 				return nil
@@ -60,17 +60,16 @@ func LostStore(ctx context.Context, t *harness.Run) {
 // noticedIn is the time within which every server must notice the damage.
 const noticedIn = 2 * time.Second
 
-// closed is logged by a server that closes. lost has the codes of its /readyz.
-const closed = "the store is closed"
-
-var lost = []string{"store_replaced", "settings_lost"}
+// closed is logged by a server that closes because all or a part of its store was
+// replaced, and replaced is the code of its /readyz.
+const closed, replaced = "the store is closed", "store_replaced"
 
 // damage to a store, and the required reaction of its servers.
 type damage struct {
 	name, dir string
 	open      openStore
 
-	codes      []string // of /readyz, one of them
+	code       string   // of /readyz
 	logged     string   // by each server, once
 	gone       bool     // the whole store: nothing is created after the damage
 	rolledBack bool     // tasks that were accepted last are lost
@@ -91,7 +90,7 @@ type damagedStore struct {
 	strike func(ctx context.Context) (emptied *redistest.Server)
 }
 
-var flushed = damage{name: "emptied (FLUSHALL)", dir: "flushall", codes: lost, logged: closed, gone: true, open: oneRedis(nil, func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
+var flushed = damage{name: "emptied (FLUSHALL)", dir: "flushall", code: replaced, logged: closed, gone: true, open: oneRedis(nil, func(ctx context.Context, r *redistest.Server, _ string) *redistest.Server {
 	sendCommand(ctx, r, "FLUSHALL")
 	return r
 })}
