@@ -213,8 +213,15 @@ var pages = []page{
 			{"river-sqlite-fast", "River, SQLite, tuned", false},
 		},
 		parts: []part{
-			{name: "Create", trials: 3}, {name: "Batch", trials: 3}, {name: "Standing"}, {name: "Backlog", trials: 3}, {name: "Late"},
-			{name: "Soon"}, {name: "Idle"}, {name: "Kill"}, {name: "Hold"},
+			{name: "Create", trials: 3},
+			{name: "Batch", trials: 3},
+			{name: "Standing"},
+			{name: "Backlog", trials: 3},
+			{name: "Late"},
+			{name: "Soon"},
+			{name: "Idle"},
+			{name: "Kill"},
+			{name: "Hold"},
 		},
 		columns: []column{
 			{head: "creates a second, one by one", part: "Create", unit: "per_second", better: more},
