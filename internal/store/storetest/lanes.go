@@ -163,7 +163,7 @@ func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) er
 	}
 	for _, t := range heads {
 		if due, ok := bound[t.Lane()]; !ok || due > t.Due {
-			return fmt.Errorf("Lanes until %d: %q is due at %d, its lane's head is reported at %d (named: %v)", until, t.Name, t.Due, due, ok)
+			return fmt.Errorf("the lanes until %d: %q is due at %d, its lane's head is reported at %d (named: %v)", until, t.Name, t.Due, due, ok)
 		}
 	}
 	return nil
