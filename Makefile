@@ -1,8 +1,7 @@
 # `make help` lists the targets with their purpose.
 #
-# Go fetches the modules and the linter (tools/lint.mod). The system must have
-# only Go and a C compiler, which the race detector needs. Some targets need
-# other programs too.
+# Go fetches the modules, the linter and Hugo. The system must have only Go and a
+# C compiler, which the race detector needs. Some targets need other programs too.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -162,12 +161,12 @@ go:
 	@command -v $(GO) >/dev/null || { echo "make: $(GO) is not on PATH: install Go 1.26 or newer from https://go.dev/dl/" >&2; exit 1; }
 
 .PHONY: lint
-lint: ## golangci-lint, pinned in tools/lint.mod (the first run compiles it: minutes)
-	@$(GO) run -modfile=tools/lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run $(PKG)
+lint: ## golangci-lint (the first run compiles it: minutes)
+	@$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run $(PKG)
 
 .PHONY: site
 site: ## build the docs site into dist/site and check its links (the first run compiles Hugo: minutes)
-	@CGO_ENABLED=0 $(GO) run -modfile=tools/site.mod github.com/gohugoio/hugo --source site --destination ../dist/site --cleanDestinationDir --quiet
+	@CGO_ENABLED=0 $(GO) run github.com/gohugoio/hugo@v0.165.0 --source site --destination ../dist/site --cleanDestinationDir --quiet
 	@cd tools && $(GO) run ./site ../dist/site
 
 .PHONY: fuzz
@@ -235,8 +234,8 @@ run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
 
 .PHONY: image
-image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3, PUSH=registry.example/foliot); needs no Docker
-	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version "$$VERSION") $(if $(PUSH),-push "$$PUSH")
+image: ## the container image for linux/amd64 and linux/arm64, in dist/ (VERSION=1.2.3); needs no Docker
+	@cd tools/image && $(GO) run -buildvcs=false . $(if $(VERSION),-version "$$VERSION")
 
 .PHONY: image-test
 image-test: ## build the image twice and compare, and run it as its user in a directory (as root, 2 minutes)
@@ -275,10 +274,6 @@ battery: ## drive the binary from outside: kill -9 under load, and count lost ta
 .PHONY: test-embed
 test-embed: ## kill programs that embed package foliot, 200 times on each store (5 minutes; KILLS=4)
 	@FOLIOT_KILLS=$(or $(KILLS),200) $(GO) test -count 1 -timeout 30m -run 'Killed|EndsTheProcess' -v ./test/embed
-
-.PHONY: measure-embed
-measure-embed: ## measure 100,000 timers in a minute, and a million that wait, in a directory (4 minutes)
-	@FOLIOT_MEASURE=1 $(GO) test -count 1 -timeout 30m -run Measure -v ./test/embed
 
 .PHONY: bench-compare
 bench-compare: ## measure the server of this tree and of REF in turn, and print the ratios of rates, processor time and lateness (8 minutes; ARGS='-pairs 5 creates')

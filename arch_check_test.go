@@ -124,34 +124,6 @@ func staleRows(table []layer, pkgs []pkg) (stale []string) {
 	return stale
 }
 
-// reach returns a shortest chain of imports from root to a package that hit
-// accepts, or nil. pkgs is the closure that `go list -deps` printed.
-func reach(pkgs []pkg, root string, hit func(string) bool) []string {
-	imports := map[string][]string{}
-	for _, p := range pkgs {
-		imports[p.ImportPath] = p.Imports
-	}
-	from := map[string]string{root: ""}
-	for queue := []string{root}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		if hit(at) {
-			var chain []string
-			for ; at != ""; at = from[at] {
-				chain = append(chain, at)
-			}
-			slices.Reverse(chain)
-			return chain
-		}
-		for _, next := range imports[at] {
-			if _, seen := from[next]; !seen {
-				from[next] = at
-				queue = append(queue, next)
-			}
-		}
-	}
-	return nil
-}
-
 // isStd reports whether a package is in the standard library: the first element
 // of its path has no dot.
 func isStd(path string) bool {

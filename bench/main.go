@@ -27,10 +27,8 @@ func main() {
 
 // settings are the arguments.
 type settings struct {
-	page              *page
-	quick, report     bool
-	contenders, parts []string // those to measure
-	whole             bool     // everything is measured and published
+	page          *page
+	quick, report bool
 }
 
 func parse(args []string) (*settings, error) {
@@ -42,49 +40,19 @@ func parse(args []string) (*settings, error) {
 		return nil, fmt.Errorf("the first argument must be one of %s", strings.Join(names, ", "))
 	}
 	s := &settings{page: &pages[slices.Index(names, args[0])]}
-	var contenders, parts []string
-	for _, r := range s.page.rows {
-		contenders = append(contenders, r.name)
-	}
-	for _, p := range s.page.parts {
-		parts = append(parts, p.name)
-	}
 	flags := flag.NewFlagSet("bench "+s.page.name, flag.ContinueOnError)
 	flags.BoolVar(&s.quick, "quick", false, "measure little, to check that everything works")
 	flags.BoolVar(&s.report, "report", false, "measure nothing: write the page again from the results")
-	contender := flags.String("contender", "", "measure only these, separated by commas: "+strings.Join(contenders, ", "))
-	part := flags.String("part", "", "measure only these parts, separated by commas: "+strings.Join(parts, ", "))
 	if err := flags.Parse(args[1:]); err != nil {
 		return nil, err
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not a flag; -help shows all flags", flags.Arg(0))
 	}
-	s.whole = !s.quick && *contender == "" && *part == ""
-	var err error
-	if s.contenders, err = among("contender", *contender, contenders); err != nil {
-		return nil, err
-	}
-	s.parts, err = among("part", *part, parts)
-	return s, err
+	return s, nil
 }
 
-// among returns the words of a list in the order of known. For an empty list it
-// returns all of known. Errors name the flag.
-func among(flag, list string, known []string) ([]string, error) {
-	if list == "" {
-		return known, nil
-	}
-	words := strings.Split(list, ",")
-	for _, w := range words {
-		if !slices.Contains(known, w) {
-			return nil, fmt.Errorf("-%s: there is no %q: use %s", flag, w, strings.Join(known, ", "))
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(known), func(w string) bool { return !slices.Contains(words, w) }), nil
-}
-
-// run measures, and writes the results and the page. Those of a partial or
+// run measures, and writes the results and the page. Those of a quick or
 // interrupted run go to bin/, so that they do not replace the published ones.
 func run(ctx context.Context, args []string) error {
 	s, err := parse(args)
@@ -107,7 +75,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%w: the results so far are in %s", err, results)
 	}
-	if !s.whole {
+	if s.quick {
 		published, docs = results, partial
 	} else if err := os.Rename(results, published); err != nil {
 		return err

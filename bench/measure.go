@@ -43,9 +43,6 @@ func measure(ctx context.Context, s *settings, args, results string) (failed int
 	}
 	known := map[string]bool{} // lines of notes, which each process repeats
 	for _, x := range p.parts {
-		if !slices.Contains(s.parts, x.name) {
-			continue
-		}
 		for range s.trials(x) {
 			for _, o := range s.trial(ctx, binary, x) {
 				if ctx.Err() != nil {
@@ -63,7 +60,7 @@ func measure(ctx context.Context, s *settings, args, results string) (failed int
 			}
 		}
 	}
-	fmt.Fprintf(out, "took: %v\ncomplete: %t\n", time.Since(began).Round(time.Second), s.whole)
+	fmt.Fprintf(out, "took: %v\ncomplete: %t\n", time.Since(began).Round(time.Second), !s.quick)
 	return failed, nil
 }
 
@@ -82,13 +79,13 @@ type outcome struct {
 
 // trial runs a part once for each contender.
 func (s *settings) trial(ctx context.Context, binary string, x part) []outcome {
-	all := make([]outcome, len(s.contenders))
+	all := make([]outcome, len(s.page.rows))
 	var group sync.WaitGroup
-	for i, contender := range s.contenders {
+	for i, r := range s.page.rows {
 		if x.together {
-			group.Go(func() { all[i] = s.one(ctx, binary, x, contender) })
+			group.Go(func() { all[i] = s.one(ctx, binary, x, r.name) })
 		} else {
-			all[i] = s.one(ctx, binary, x, contender)
+			all[i] = s.one(ctx, binary, x, r.name)
 		}
 	}
 	group.Wait()

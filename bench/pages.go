@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"text/template"
 	"time"
@@ -53,8 +54,11 @@ func (p *page) fill(r *results) ([]byte, error) {
 	if err := t.ExecuteTemplate(&out, p.name+".md.tmpl", data); err != nil {
 		return nil, err
 	}
-	return []byte(wrap(out.String())), nil
+	return append(emptyLines.ReplaceAll(bytes.TrimSpace(out.Bytes()), []byte("\n\n")), '\n'), nil
 }
+
+// emptyLines matches what parts of a template leave if they print nothing.
+var emptyLines = regexp.MustCompile(`\n{3,}`)
 
 const (
 	loop = "500ms" // the length of benchmarks that repeat an operation
@@ -209,8 +213,15 @@ var pages = []page{
 			{"river-sqlite-fast", "River, SQLite, tuned", false},
 		},
 		parts: []part{
-			{name: "Create", trials: 3}, {name: "Batch", trials: 3}, {name: "Standing"}, {name: "Backlog", trials: 3}, {name: "Late"},
-			{name: "Soon"}, {name: "Idle"}, {name: "Kill"}, {name: "Hold"},
+			{name: "Create", trials: 3},
+			{name: "Batch", trials: 3},
+			{name: "Standing"},
+			{name: "Backlog", trials: 3},
+			{name: "Late"},
+			{name: "Soon"},
+			{name: "Idle"},
+			{name: "Kill"},
+			{name: "Hold"},
 		},
 		columns: []column{
 			{head: "creates a second, one by one", part: "Create", unit: "per_second", better: more},

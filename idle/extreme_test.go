@@ -140,8 +140,13 @@ func TestALongerSpreadNeverDrainsEarlierThanAShorterOne(t *testing.T) {
 
 func TestADrainOfVeryManyPartsDoesNotOverflow(t *testing.T) {
 	for _, c := range []struct{ part, connections, parts, want uint64 }{
-		{0, 5, 3, 0}, {1, 5, 3, 2}, {2, 5, 3, 4}, {3, 5, 3, 5},
-		{1 << 40, 1 << 28, 1 << 43, 1 << 25}, {1<<43 - 1, 1 << 28, 1 << 43, 1 << 28}, {1<<63 - 1, 1 << 28, 1<<63 - 1, 1 << 28},
+		{0, 5, 3, 0},
+		{1, 5, 3, 2},
+		{2, 5, 3, 4},
+		{3, 5, 3, 5},
+		{1 << 40, 1 << 28, 1 << 43, 1 << 25},
+		{1<<43 - 1, 1 << 28, 1 << 43, 1 << 28},
+		{1<<63 - 1, 1 << 28, 1<<63 - 1, 1 << 28},
 	} {
 		if got := firstOf(c.part, c.connections, c.parts); got != c.want {
 			t.Errorf("part %d of %d begins at connection %d of %d, want %d", c.part, c.parts, got, c.connections, c.want)

@@ -9,8 +9,6 @@ import (
 	"net/rpc"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -18,25 +16,17 @@ import (
 // flag is the first argument of a child process. The second is its role.
 const flag = "-child"
 
-// role returns the role of this process, or the empty string if it is not a
-// child.
-func role() string {
-	if len(os.Args) == 3 && os.Args[1] == flag {
-		return os.Args[2]
-	}
-	return ""
-}
-
 // Main serves the method receiver of this process's role, and ends the process.
 // It returns if this process is no child.
 func Main(receivers map[string]any) {
-	name := role()
-	if name == "" {
+	if len(os.Args) != 3 || os.Args[1] != flag {
 		return
 	}
-	err := fmt.Errorf("unknown role %q", name)
-	if receiver, ok := receivers[name]; ok {
-		err = serve(receiver)
+	s := rpc.NewServer()
+	err := s.RegisterName("Child", receivers[os.Args[2]])
+	if err == nil {
+		s.ServeConn(fromParent{})
+		err = errors.New("the parent has ended")
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -48,19 +38,18 @@ type Process struct {
 	role   string
 	cmd    *exec.Cmd
 	calls  *rpc.Client
-	last   *head
 	exited chan struct{} // closed once the process is gone
 }
 
-// Start starts this program again in a role. Later errors include the error
-// output of the child.
+// Start starts this program again in a role. The child writes to the same error
+// output.
 func Start(role string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	p := &Process{role: role, cmd: exec.Command(self, flag, role), last: new(head), exited: make(chan struct{})}
-	p.cmd.Stderr = p.last
+	p := &Process{role: role, cmd: exec.Command(self, flag, role), exited: make(chan struct{})}
+	p.cmd.Stderr = os.Stderr
 	// The runtime has its default settings.
 	p.cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=off", "GODEBUG=")
 	p.cmd.SysProcAttr = dieWithParent()
@@ -77,7 +66,7 @@ func Start(role string) (*Process, error) {
 	}
 	p.calls = rpc.NewClient(pipes{out, in})
 	go func() {
-		_ = p.cmd.Wait() // a call under way fails with the child's output, so its exit code is not needed
+		_ = p.cmd.Wait() // a call under way fails, so the exit code is not needed
 		close(p.exited)
 	}()
 	return p, nil
@@ -97,9 +86,6 @@ func (p *Process) Call(ctx context.Context, method string, args, reply any) erro
 	}
 	if call.Error == nil {
 		return nil
-	}
-	if said := p.last.String(); said != "" {
-		return fmt.Errorf("%s of the %s: %w: %s", method, p.role, call.Error, said)
 	}
 	return fmt.Errorf("%s of the %s: %w", method, p.role, call.Error)
 }
@@ -129,17 +115,6 @@ func (p *Process) End() error {
 	return fmt.Errorf("a %s did not end within %v and was killed", p.role, patience)
 }
 
-// serve calls the methods of receiver for the parent. When the parent ends, the
-// process exits, even if a method is still running.
-func serve(receiver any) error {
-	s := rpc.NewServer()
-	if err := s.RegisterName("Child", receiver); err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
-	s.ServeConn(fromParent{})
-	return errors.New("the parent has ended")
-}
-
 // fromParent reads standard input and writes standard output. The process exits
 // at the end of the input.
 type fromParent struct{}
@@ -166,25 +141,3 @@ func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
 // Close closes only the pipe to the child. Then the child ends, and Wait closes
 // the other pipe.
 func (p pipes) Close() error { return p.in.Close() }
-
-// head keeps the start of the child's error output.
-type head struct {
-	mu   sync.Mutex // guards said
-	said []byte
-}
-
-func (h *head) Write(b []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	const enough = 4096
-	h.said = append(h.said, b[:min(len(b), enough-len(h.said))]...)
-	return len(b), nil
-}
-
-// String returns the first three lines.
-func (h *head) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	lines := strings.SplitN(strings.TrimSpace(string(h.said)), "\n", 4)
-	return strings.Join(lines[:min(3, len(lines))], " | ")
-}

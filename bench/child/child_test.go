@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"testing"
 	"time"
 )
@@ -26,11 +25,6 @@ func (echo) Say(word string, reply *string) error {
 func (echo) Fail(word string, _ *struct{}) error { return errors.New(word) }
 
 func (echo) Hang(struct{}, *struct{}) error { select {} }
-
-func (echo) Crash(word string, _ *struct{}) error {
-	go panic(word)
-	select {}
-}
 
 func start(t *testing.T) *Process {
 	t.Helper()
@@ -65,17 +59,6 @@ func TestAChildThatHangsIsKilledWhenItsParentLosesPatience(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-p.exited
-}
-
-func TestTheErrorHasTheOutputOfACrashedChild(t *testing.T) {
-	p := start(t)
-	if err := p.Call(t.Context(), "Crash", "ouch", new(struct{})); err == nil {
-		t.Error("no error")
-	}
-	<-p.exited
-	if err := p.Call(t.Context(), "Say", "yes", new(string)); err == nil || !strings.Contains(err.Error(), "ouch") {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestAFrozenChildGoesOnWhenItIsThawedAndEndsAnyway(t *testing.T) {

@@ -2,7 +2,6 @@ package classic
 
 import (
 	"container/heap"
-	"sync"
 	"time"
 )
 
@@ -21,13 +20,12 @@ import (
 // to one tick. It is late only by the time that the scheduler takes. The bucket
 // of a removed timer stays in the queue and wakes the goroutine without need.
 type Buckets struct {
-	driver
+	wheel
 
-	mu    sync.Mutex // guards everything below
+	// Guarded by the lock of the wheel.
 	fine  *ring
 	queue bucketQueue
 	due   chain // timers that were due when they were placed
-	n     int
 }
 
 // ring is one wheel of the hierarchy. Times are nanoseconds since the base.
@@ -51,60 +49,11 @@ func NewBuckets(tick time.Duration) *Buckets {
 	if tick <= 0 {
 		panic("classic: NewBuckets needs a tick above 0")
 	}
-	b := &Buckets{driver: newDriver(), fine: &ring{tick: int64(tick)}}
+	b := &Buckets{wheel: wheel{driver: newDriver()}, fine: &ring{tick: int64(tick)}}
+	b.when = func(d time.Duration) int64 { return int64(after(b.now(), d)) }
+	b.place = b.placeLocked
 	b.start(b.pass)
 	return b
-}
-
-// Add calls f after d.
-func (b *Buckets) Add(d time.Duration, f func()) *Timer {
-	t := &Timer{f: f, when: int64(after(b.now(), d))}
-	b.mu.Lock()
-	b.n++
-	earlier := b.placeLocked(t)
-	b.mu.Unlock()
-	if earlier {
-		b.hurry()
-	}
-	return t
-}
-
-// Remove removes t, and reports whether it was pending.
-func (b *Buckets) Remove(t *Timer) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t.list == nil {
-		return false
-	}
-	t.unlink()
-	b.n--
-	return true
-}
-
-// Reset makes t fire after d from now if it is pending. It reports whether t
-// was pending.
-func (b *Buckets) Reset(t *Timer, d time.Duration) bool {
-	when := int64(after(b.now(), d))
-	b.mu.Lock()
-	if t.list == nil {
-		b.mu.Unlock()
-		return false
-	}
-	t.unlink()
-	t.when = when
-	earlier := b.placeLocked(t)
-	b.mu.Unlock()
-	if earlier {
-		b.hurry()
-	}
-	return true
-}
-
-// Len returns the number of pending timers.
-func (b *Buckets) Len() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.n
 }
 
 // placeLocked puts t into a bucket, or into due. It reports whether the

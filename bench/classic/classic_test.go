@@ -41,12 +41,6 @@ func suite[H any, T timers[H]](t *testing.T, open func() T, p promise) {
 	t.Run("FiresOnceAndInTime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { firesOnceAndInTime(t, open(), p) })
 	})
-	t.Run("RemoveIsExact", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { removeIsExact(t, open()) })
-	})
-	t.Run("ResetMovesBothWays", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { resetMoves(t, open(), p) })
-	})
 	t.Run("EachEndsOnceUnderContention", func(t *testing.T) { eachEndsOnce(t, open()) })
 }
 
@@ -80,55 +74,6 @@ func firesOnceAndInTime[H any, T timers[H]](t *testing.T, ts T, p promise) {
 	synctest.Wait()
 	if fired.Load() != n || ts.Len() != 0 {
 		t.Errorf("%d of %d fired, %d are left", fired.Load(), n, ts.Len())
-	}
-}
-
-func removeIsExact[H any, T timers[H]](t *testing.T, ts T) {
-	defer ts.Close()
-	fired := 0
-	taken := ts.Add(time.Second, func() { t.Error("a removed timer has fired") })
-	kept := ts.Add(time.Second, func() { fired++ })
-	if !ts.Remove(taken) || ts.Remove(taken) || ts.Reset(taken, 0) {
-		t.Error("want true from the first Remove, then false from Remove and Reset")
-	}
-	if ts.Len() != 1 {
-		t.Errorf("Len is %d, want 1", ts.Len())
-	}
-	time.Sleep(2 * time.Second)
-	synctest.Wait()
-	if fired != 1 || ts.Remove(kept) || ts.Reset(kept, 0) {
-		t.Errorf("fired %d times, want once, then false from Remove and Reset", fired)
-	}
-}
-
-func resetMoves[H any, T timers[H]](t *testing.T, ts T, p promise) {
-	defer ts.Close()
-	r := rand.New(rand.NewPCG(3, 4))
-	delay := func() time.Duration { return 10*time.Second + time.Duration(r.Int64N(int64(30*time.Second))) }
-	const n = 1000
-	var fired atomic.Int64
-	handles := make([]H, n)
-	dues := make([]time.Time, n)
-	for i := range handles {
-		handles[i] = ts.Add(delay(), func() {
-			fired.Add(1)
-			p.check(t, 0, dues[i])
-		})
-	}
-	for range 3 {
-		time.Sleep(time.Second + 300*time.Microsecond)
-		for i := range handles {
-			d := delay()
-			dues[i] = time.Now().Add(d)
-			if !ts.Reset(handles[i], d) {
-				t.Fatal("Reset of a pending timer returned false")
-			}
-		}
-	}
-	time.Sleep(2 * time.Minute)
-	synctest.Wait()
-	if fired.Load() != n {
-		t.Errorf("%d of %d fired", fired.Load(), n)
 	}
 }
 

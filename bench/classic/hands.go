@@ -1,9 +1,6 @@
 package classic
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // Hands is the clock of four hands: rings of 60 seconds, 60 minutes, 24 hours
 // and 365 days. The hand of a ring moves when the hand of the ring below
@@ -17,11 +14,8 @@ import (
 // A timer is never early, and late by up to one millisecond. The goroutine
 // wakes up every millisecond, even if no timer is pending.
 type Hands struct {
-	driver
-
-	mu   sync.Mutex // guards everything below
-	dial dial
-	n    int
+	wheel
+	dial dial // guarded
 }
 
 // dial contains the rings of a clock. The caller moves its time. Times are
@@ -44,53 +38,10 @@ const (
 
 // NewHands returns an empty clock and starts its goroutine.
 func NewHands() *Hands {
-	h := &Hands{driver: newDriver()}
+	h := &Hands{wheel: wheel{driver: newDriver()}}
+	h.when, h.place = h.millisOf, h.dial.set
 	h.start(h.pass)
 	return h
-}
-
-// Add calls f after d.
-func (h *Hands) Add(d time.Duration, f func()) *Timer {
-	t := &Timer{f: f, when: h.millisOf(d)}
-	h.mu.Lock()
-	h.dial.set(t)
-	h.n++
-	h.mu.Unlock()
-	return t
-}
-
-// Remove removes t, and reports whether it was pending.
-func (h *Hands) Remove(t *Timer) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t.list == nil {
-		return false
-	}
-	t.unlink()
-	h.n--
-	return true
-}
-
-// Reset makes t fire after d from now if it is pending. It reports whether t
-// was pending.
-func (h *Hands) Reset(t *Timer, d time.Duration) bool {
-	when := h.millisOf(d)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t.list == nil {
-		return false
-	}
-	t.unlink()
-	t.when = when
-	h.dial.set(t)
-	return true
-}
-
-// Len returns the number of pending timers.
-func (h *Hands) Len() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.n
 }
 
 // millisOf returns now + d, rounded up.
@@ -118,9 +69,10 @@ func (h *Hands) pass() time.Duration {
 
 // set places a timer. If its time is past, the timer is due with the next
 // millisecond.
-func (c *dial) set(t *Timer) {
+func (c *dial) set(t *Timer) (earlier bool) {
 	t.when = max(t.when, c.at+1)
 	c.place(t)
+	return false
 }
 
 // place puts t, which is not past, into a ring: the ring of the largest unit in

@@ -1,5 +1,72 @@
 package classic
 
+import (
+	"sync"
+	"time"
+)
+
+// wheel is the common part of Rounds, Hands and Buckets: timers in lists under
+// a lock.
+type wheel struct {
+	driver
+	when func(d time.Duration) int64 // the deadline after d, in the unit of the wheel
+
+	mu    sync.Mutex                  // guards everything below, and the fields of the design
+	place func(*Timer) (earlier bool) // puts a timer into its list; earlier: the goroutine must wake up earlier
+	n     int                         // pending timers
+}
+
+// Add calls f after d.
+func (w *wheel) Add(d time.Duration, f func()) *Timer {
+	t := &Timer{f: f, when: w.when(d)}
+	w.mu.Lock()
+	w.n++
+	earlier := w.place(t)
+	w.mu.Unlock()
+	if earlier {
+		w.hurry()
+	}
+	return t
+}
+
+// Remove removes t, and reports whether it was pending.
+func (w *wheel) Remove(t *Timer) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.list == nil {
+		return false
+	}
+	t.unlink()
+	w.n--
+	return true
+}
+
+// Reset makes t fire after d from now if it is pending. It reports whether t
+// was pending.
+func (w *wheel) Reset(t *Timer, d time.Duration) bool {
+	when := w.when(d)
+	w.mu.Lock()
+	if t.list == nil {
+		w.mu.Unlock()
+		return false
+	}
+	t.unlink()
+	t.when = when
+	earlier := w.place(t)
+	w.mu.Unlock()
+	if earlier {
+		w.hurry()
+	}
+	return true
+}
+
+// Len returns the number of pending timers.
+func (w *wheel) Len() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.n
+}
+
 // Timer is a timer of one of the wheels: Rounds, Hands or Buckets.
 type Timer struct {
 	next, prev *Timer

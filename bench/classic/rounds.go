@@ -1,9 +1,6 @@
 package classic
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // Rounds is the hashed wheel with rounds: one ring of slots, with a slot for
 // each tick. Each timer has the number of turns that it still has to wait. This
@@ -17,13 +14,10 @@ import (
 // tick has ended, so a timer is late by up to one tick. The goroutine wakes up
 // for every tick, even if no timer is pending.
 type Rounds struct {
-	driver
-	tick time.Duration
-
-	mu    sync.Mutex // guards everything below
-	slots []list     // a power of two
-	next  int64      // the first tick with a slot that was not handled yet
-	n     int
+	wheel
+	tick  time.Duration
+	slots []list // a power of two; guarded, as next is
+	next  int64  // the first tick with a slot that was not handled yet
 }
 
 // NewRounds returns an empty wheel and starts its goroutine. slots must be a
@@ -32,63 +26,21 @@ func NewRounds(tick time.Duration, slots int) *Rounds {
 	if tick <= 0 || slots <= 0 || slots&(slots-1) != 0 {
 		panic("classic: NewRounds needs a tick above 0 and a power of two of slots")
 	}
-	r := &Rounds{driver: newDriver(), tick: tick, slots: make([]list, slots)}
+	r := &Rounds{wheel: wheel{driver: newDriver()}, tick: tick, slots: make([]list, slots)}
+	r.when, r.place = r.tickOf, r.placeLocked
 	r.start(r.pass)
 	return r
-}
-
-// Add calls f after d.
-func (r *Rounds) Add(d time.Duration, f func()) *Timer {
-	t := &Timer{f: f, when: r.tickOf(d)}
-	r.mu.Lock()
-	r.placeLocked(t)
-	r.n++
-	r.mu.Unlock()
-	return t
-}
-
-// Remove removes t, and reports whether it was pending.
-func (r *Rounds) Remove(t *Timer) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t.list == nil {
-		return false
-	}
-	t.unlink()
-	r.n--
-	return true
-}
-
-// Reset makes t fire after d from now if it is pending. It reports whether t
-// was pending.
-func (r *Rounds) Reset(t *Timer, d time.Duration) bool {
-	when := r.tickOf(d)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t.list == nil {
-		return false
-	}
-	t.unlink()
-	t.when = when
-	r.placeLocked(t)
-	return true
-}
-
-// Len returns the number of pending timers.
-func (r *Rounds) Len() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.n
 }
 
 // tickOf returns the tick that contains now + d.
 func (r *Rounds) tickOf(d time.Duration) int64 { return int64(after(r.now(), d) / r.tick) }
 
-func (r *Rounds) placeLocked(t *Timer) {
+func (r *Rounds) placeLocked(t *Timer) (earlier bool) {
 	t.when = max(t.when, r.next)
 	turn := int64(len(r.slots))
 	t.rounds = (t.when - r.next) / turn
 	r.slots[t.when&(turn-1)].push(t)
+	return false
 }
 
 // pass handles the slots of the ticks that have ended. It returns the time

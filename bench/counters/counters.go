@@ -1,14 +1,18 @@
-// Package counters counts the timers that fired, and measures their lateness.
+// Package counters counts the timers or tasks that fired, and measures their
+// lateness.
 package counters
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/bench/metric"
 )
 
 // Counters records a known number of timers: when each is due, and when it
-// fired. Any goroutine may call Fire and Func. Only the goroutine that sets the
-// timers may call the other methods.
+// fired. Any goroutine may call Fire, Func and Expect. Only the goroutine that
+// sets the timers may call the other methods.
 type Counters struct {
 	base  time.Time
 	slots []slot
@@ -38,6 +42,9 @@ func New(n, expected int) *Counters {
 
 // Now returns the time since New.
 func (c *Counters) Now() time.Duration { return time.Since(c.base) }
+
+// At returns the time from New to t.
+func (c *Counters) At(t time.Time) time.Duration { return t.Sub(c.base) }
 
 // Expect sets the due time of timer i. The timer must not fire earlier.
 func (c *Counters) Expect(i int, due time.Duration) { c.slots[i].due.Store(int64(due)) }
@@ -78,15 +85,29 @@ func (c *Counters) Wait(limit time.Duration) (missing int) {
 // Fired reports whether timer i has fired.
 func (c *Counters) Fired(i int) bool { return c.slots[i].fired.Load() != 0 }
 
-// Doubled returns the number of repeated firings.
-func (c *Counters) Doubled() int { return int(c.doubled.Load()) }
-
-// Lateness returns the time from due to fired of each timer that fired.
-func (c *Counters) Lateness() (all []time.Duration) {
+// Judge stores the numbers of the timers that fired, were lost and fired again,
+// and the lateness: the time from due to fired.
+func (c *Counters) Judge(v metric.Values) {
+	var late []time.Duration
 	for i := range c.slots {
 		if s := &c.slots[i]; s.fired.Load() != 0 {
-			all = append(all, time.Duration(s.fired.Load()-1-s.due.Load()))
+			late = append(late, time.Duration(s.fired.Load()-1-s.due.Load()))
 		}
 	}
-	return all
+	v[metric.Fired], v[metric.Lost], v[metric.Doubled] = float64(len(late)), float64(max(0, c.open.Load())), float64(c.doubled.Load())
+	v.Lateness(late)
+}
+
+// Span returns when the first and the last timer fired, and their rate per
+// second.
+func (c *Counters) Span() (first, last time.Duration, rate float64) {
+	first = math.MaxInt64
+	n := 0
+	for i := range c.slots {
+		if at := time.Duration(c.slots[i].fired.Load() - 1); at >= 0 {
+			first, last = min(first, at), max(last, at)
+			n++
+		}
+	}
+	return first, last, float64(n-1) / (last - first).Seconds()
 }

@@ -1,10 +1,12 @@
 package counters
 
 import (
-	"slices"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/bench/metric"
 )
 
 func TestLatenessCountsFromTheDueTime(t *testing.T) {
@@ -18,11 +20,17 @@ func TestLatenessCountsFromTheDueTime(t *testing.T) {
 		a.Func(1)()
 		a.FireAt(2, 1500*time.Millisecond) // a batch shares a reading of the clock
 		a.Fire(2)
-		if missing := a.Wait(0); missing != 0 || a.Doubled() != 1 {
-			t.Errorf("%d missing, %d fired twice", missing, a.Doubled())
+		if missing := a.Wait(0); missing != 0 {
+			t.Errorf("%d missing", missing)
 		}
-		if got := a.Lateness(); !slices.Equal(got, []time.Duration{time.Second, 0, -time.Second / 2}) {
-			t.Errorf("got %v", got)
+		v := metric.Values{}
+		a.Judge(v)
+		want := metric.Values{metric.Fired: 3, metric.Lost: 0, metric.Doubled: 1, metric.Early: 1, metric.P50Ms: 0, metric.P99Ms: 1000, metric.MaxMs: 1000}
+		if !maps.Equal(v, want) {
+			t.Errorf("got %v, want %v", v, want)
+		}
+		if first, last, rate := a.Span(); first != time.Second || last != 1500*time.Millisecond || rate != 4 {
+			t.Errorf("from %v to %v, %v a second", first, last, rate)
 		}
 	})
 }
@@ -33,6 +41,10 @@ func TestWaitReturnsTheNumberOfMissingTimers(t *testing.T) {
 		a.Fire(1)
 		if missing := a.Wait(time.Minute); missing != 2 {
 			t.Errorf("%d missing, want 2", missing)
+		}
+		v := metric.Values{}
+		if a.Judge(v); v[metric.Lost] != 2 || v[metric.Fired] != 1 {
+			t.Errorf("%v", v)
 		}
 	})
 }

@@ -122,7 +122,7 @@ func start(tb testing.TB, info *contender.Info) *servers {
 		tb.Cleanup(func() { _ = s.postgres.Close() })
 		fmt.Println("postgres:", s.postgres.Version(tb.Context()))
 		s.stores.PID = s.postgres.PID()
-		s.stores.Postgres, err = s.postgres.Empty(tb.Context())
+		s.stores.Postgres = s.postgres.URL
 	}
 	if err != nil {
 		tb.Fatal(err)

@@ -25,8 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkSockets loads each guard with as many connections as the machine
-// allows.
+// BenchmarkSockets loads each guard with many connections.
 func BenchmarkSockets(b *testing.B) {
 	shape, err := load.Quick(1000), error(nil)
 	if !metric.Quick() {

@@ -6,18 +6,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/bench/child"
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/metric"
 	"github.com/foliot/foliot/bench/redis/contender"
-	"github.com/foliot/foliot/bench/redis/receiver"
 	"github.com/foliot/foliot/bench/redis/server"
 	"github.com/foliot/foliot/bench/usage"
 	"github.com/foliot/foliot/internal/redistest"
@@ -108,11 +112,10 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// bench has an empty Redis, and the receiver of the calls.
+// bench has an empty Redis.
 type bench struct {
-	redis    *server.Server
-	receiver *receiver.Receiver
-	env      contender.Environment
+	redis *server.Server
+	env   contender.Environment
 }
 
 func newBench(tb testing.TB, foliot string) *bench {
@@ -127,11 +130,21 @@ func newBench(tb testing.TB, foliot string) *bench {
 	}
 	tb.Cleanup(func() { _ = b.redis.Close() })
 	fmt.Println("redis:", b.redis.Version(tb.Context()))
-	if b.receiver, err = receiver.New(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(b.receiver.Close)
 	return b
+}
+
+// receive starts a server on loopback that replies 200 to each call, and counts
+// it. The path of a call is the number of its task, below n.
+func receive(n int) (calls *counters.Counters, s *httptest.Server) {
+	calls = counters.New(n, n)
+	return calls, httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		i, err := strconv.Atoi(strings.TrimPrefix(req.URL.Path, "/"))
+		if err != nil || i < 0 || i >= n {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		calls.Fire(i)
+	}))
 }
 
 func (b *bench) measure(ctx context.Context, info *contender.Info, x load) (metric.Values, error) {
@@ -157,7 +170,9 @@ func (b *bench) measure(ctx context.Context, info *contender.Info, x load) (metr
 
 // work creates the tasks. If they are due soon, it waits for their calls.
 func (b *bench) work(ctx context.Context, running *contender.Running, x load, v metric.Values) error {
-	w := &contender.Work{N: x.n, Over: x.over, Size: bodySize, URL: b.receiver.Expect(x.n), First: time.Now().Add(time.Hour).Truncate(time.Second)}
+	calls, receiver := receive(x.n)
+	defer receiver.Close()
+	w := &contender.Work{N: x.n, Over: x.over, Size: bodySize, URL: receiver.URL + "/", First: time.Now().Add(time.Hour).Truncate(time.Second)}
 	if x.calls {
 		w.First = time.Now().Add(lead).Truncate(time.Second)
 	}
@@ -176,11 +191,13 @@ func (b *bench) work(ctx context.Context, running *contender.Running, x load, v 
 	if time.Now().After(w.First) {
 		return fmt.Errorf("creating the tasks took %v, and some were due earlier", time.Since(began))
 	}
-	if err := b.receiver.Wait(ctx, w.First.Add(w.Over+tail+time.Duration(w.N)*time.Second/500)); err != nil {
-		return err
-	}
+	calls.Wait(time.Until(w.First.Add(w.Over + tail + time.Duration(w.N)*time.Second/500)))
 	after, err := b.spent(ctx, running)
-	b.receiver.Judge(w.Due, v)
+	for i := range x.n {
+		calls.Expect(i, calls.At(w.Due(i)))
+	}
+	calls.Judge(v)
+	_, _, v[metric.Rate] = calls.Span()
 	v["redis_us"], v["node_us"] = metric.Micros(after.redis-before.redis)/float64(x.n), metric.Micros(after.node-before.node)/float64(x.n)
 	return err
 }

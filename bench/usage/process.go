@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -15,29 +14,13 @@ const tick = 10 * time.Millisecond
 // Process returns the processor time of a process and of all its children,
 // including children that have ended. It returns 0 if pid is 0 or the time is
 // unknown. (PostgreSQL has a child for each connection.)
-func Process(pid int) time.Duration {
+func Process(pid int) (all time.Duration) {
 	if pid == 0 {
 		return 0
 	}
-	// A reading can miss the time of a child that ends during it. Then the next
-	// reading finds other processes. So two readings must find the same ones.
-	_, before := reading(pid)
-	for range 10 {
-		all, ids := reading(pid)
-		if slices.Equal(ids, before) {
-			return all
-		}
-		before = ids
-	}
-	return 0
-}
-
-// reading reads the time of a process and its children once. It returns the ids
-// of these processes too.
-func reading(pid int) (all time.Duration, ids []int) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0, nil
+		return 0
 	}
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
@@ -55,11 +38,10 @@ func reading(pid int) (all time.Duration, ids []int) {
 		if parent, _ := strconv.Atoi(string(fields[1])); id != pid && parent != pid {
 			continue
 		}
-		ids = append(ids, id)
 		for _, field := range fields[11:15] {
 			ticks, _ := strconv.Atoi(string(field))
 			all += time.Duration(ticks) * tick
 		}
 	}
-	return all, ids
+	return all
 }

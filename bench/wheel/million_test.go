@@ -45,10 +45,8 @@ func million[H any](n int, open opener[H]) (metric.Values, error) {
 	idle := usage.CPU()
 	lost := account.Wait(burst + warmUp + patience)
 	fired := usage.CPU()
-	values := lateness(account)
-	values["add_cpu_ms"] = metric.Millis(added - before)
-	values["fire_cpu_ms"] = metric.Millis(fired - idle)
-	values[metric.Lost] = float64(lost)
+	values := metric.Values{"add_cpu_ms": metric.Millis(added - before), "fire_cpu_ms": metric.Millis(fired - idle)}
+	account.Judge(values)
 	if lost == n {
 		return nil, fmt.Errorf("none of %d timers fired", n)
 	}
@@ -64,11 +62,4 @@ func allowance[H any](timers peer.Timers[H]) time.Duration {
 		timers.Remove(timers.Nop(delay(i)))
 	}
 	return time.Since(start)/few*3 + 500*time.Nanosecond
-}
-
-func lateness(account *counters.Counters) metric.Values {
-	late := account.Lateness()
-	v := metric.Values{metric.Fired: float64(len(late)), metric.Doubled: float64(account.Doubled())}
-	v.Lateness(late)
-	return v
 }

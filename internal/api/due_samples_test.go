@@ -128,8 +128,10 @@ func TestANamespaceCountsItsOwnTasks(t *testing.T) {
 		want    int64
 		timers  int
 	}{
-		{[]string{s.token("acme", settings.ScopeRead)}, 2, 0}, {[]string{operator}, 3, 3},
-		{[]string{operator, "Foliot-Namespace: acme"}, 2, 3}, {[]string{operator, "Foliot-Namespace: default"}, 1, 3},
+		{[]string{s.token("acme", settings.ScopeRead)}, 2, 0},
+		{[]string{operator}, 3, 3},
+		{[]string{operator, "Foliot-Namespace: acme"}, 2, 3},
+		{[]string{operator, "Foliot-Namespace: default"}, 1, 3},
 	} {
 		if d := s.due("?by=queue&rings=4", c.headers...); d.Scheduled != c.want || sum(d.Rings[3].Counts) != c.want || d.Timers != c.timers {
 			t.Errorf("%v: %+v", c.headers, d)

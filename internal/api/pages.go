@@ -47,8 +47,10 @@ func pageName(file string) string {
 
 // pagePart matches code, which stays as it is, a comment, a heading, an anchor,
 // and a link or picture with its text, file and fragment.
-var pagePart = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|&lt;!--.*?--&gt;\n?|(?m:^)#+ ([^\n]+)|" + `&lt;a id=&#34;([\w-]+)&#34;&gt;&lt;/a&gt;|!?\[([^\]]+)\]\(([^)\s#]*)(#[^)\s]*)?\)`)
-var noSlug = regexp.MustCompile(`[^\w\- ]`)
+var (
+	pagePart = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|&lt;!--.*?--&gt;\n?|(?m:^)#+ ([^\n]+)|" + `&lt;a id=&#34;([\w-]+)&#34;&gt;&lt;/a&gt;|!?\[([^\]]+)\]\(([^)\s#]*)(#[^)\s]*)?\)`)
+	noSlug   = regexp.MustCompile(`[^\w\- ]`)
+)
 
 // renderPage returns Markdown as HTML: the text as it is, without comments, with
 // anchors and links. A link to a file without a page leads to the repository.

@@ -284,8 +284,12 @@ func TestADryRunCountsAndChangesNothing(t *testing.T) {
 		target, body     string
 		matched, example int
 	}{
-		{"cancel?all=true", "", 1201, 20}, {"cancel?prefix=t110", "", 11, 11}, {"retry?all=true", "", 1, 1},
-		{"move?queue=q1", `{"by": "1h"}`, 600, 20}, {"move?queue=none", `{"delay": "1h"}`, 0, 0}, {"cancel?queue=q1&expect=600", "", 600, 20},
+		{"cancel?all=true", "", 1201, 20},
+		{"cancel?prefix=t110", "", 11, 11},
+		{"retry?all=true", "", 1, 1},
+		{"move?queue=q1", `{"by": "1h"}`, 600, 20},
+		{"move?queue=none", `{"delay": "1h"}`, 0, 0},
+		{"cancel?queue=q1&expect=600", "", 600, 20},
 	} {
 		got := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/"+c.target+"&dry_run=true", c.body), 200)
 		if got.Matched == nil || *got.Matched != c.matched || len(got.Examples) != c.example || got.Changed != 0 || got.Durability != "" {

@@ -35,7 +35,7 @@ type route struct {
 }
 
 // reads reports whether the route changes nothing.
-func (rt *route) reads() bool { return rt.method == http.MethodGet || rt.scope == settings.ScopeRead }
+func (r *route) reads() bool { return r.method == http.MethodGet || r.scope == settings.ScopeRead }
 
 // request is the argument of a handler.
 type request struct {

@@ -26,6 +26,7 @@ type ill struct {
 func (l ill) Transit(context.Context, task.Millis, []store.Step) ([]store.Reply, error) {
 	return nil, l.why
 }
+
 func (l ill) Standing() store.Standing {
 	st := l.Store.Standing()
 	st.Err = l.whole

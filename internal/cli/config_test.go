@@ -214,10 +214,6 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
 // commandOfName returns the top-level command with that name, or nil.
 func commandOfName(root *kong.Node, name string) *kong.Node {
 	for _, command := range root.Children {

@@ -31,8 +31,11 @@ func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 	b := redisNode(t, "redis://"+strings.Replace(r.Addr, "127.0.0.1", "localhost", 1), args...)
 	until := time.Now().Add(servertest.Patience)
 	for _, c := range []struct{ name, addr string }{
-		{"store", r.Addr}, {"replica", replica.Addr}, {"collector", strings.TrimPrefix(collector.URL, "http://")},
-		{"api-a", strings.TrimPrefix(a.url, "http://")}, {"api-b", strings.TrimPrefix(b.url, "http://")},
+		{"store", r.Addr},
+		{"replica", replica.Addr},
+		{"collector", strings.TrimPrefix(collector.URL, "http://")},
+		{"api-a", strings.TrimPrefix(a.url, "http://")},
+		{"api-b", strings.TrimPrefix(b.url, "http://")},
 	} {
 		host, port, err := net.SplitHostPort(c.addr)
 		fatal.If(t, err)

@@ -17,10 +17,14 @@ func TestATextFileMayHaveAByteOrderMarkAndUTF16IsNamed(t *testing.T) {
 	token, _, _ := s.runBare("token", "generate")
 	const task = `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}` + "\n"
 	for _, c := range []struct{ content, command string }{
-		{task, "import FILE"}, {"\n" + task, "import -"},
-		{"kind: queue\nname: q\n", "apply -f FILE"}, {"kind: queue\nname: q\n", "apply -f -"},
-		{"@daily http://127.0.0.1:9/a\n", "cron import FILE"}, {"@daily http://127.0.0.1:9/b\n", "cron import -"},
-		{`{"order": 42}`, "add http://127.0.0.1:9/ --in 1h --json @FILE"}, {`{"order": 42}`, "add http://127.0.0.1:9/ --in 1h --json @-"},
+		{task, "import FILE"},
+		{"\n" + task, "import -"},
+		{"kind: queue\nname: q\n", "apply -f FILE"},
+		{"kind: queue\nname: q\n", "apply -f -"},
+		{"@daily http://127.0.0.1:9/a\n", "cron import FILE"},
+		{"@daily http://127.0.0.1:9/b\n", "cron import -"},
+		{`{"order": 42}`, "add http://127.0.0.1:9/ --in 1h --json @FILE"},
+		{`{"order": 42}`, "add http://127.0.0.1:9/ --in 1h --json @-"},
 		{`{"order": 42}`, "add --kind k --in 1h --args @FILE"},
 		{token, "ls --token-file FILE"},
 		{"log-level: info\n", "config --config FILE"},

@@ -153,7 +153,7 @@ func TestAFileOfAStoreThatMayNotBeOpenedHasARemedy(t *testing.T) {
 	if got := placed(t, filepath.Join(store, "MANIFEST-000029")); !strings.Contains(got, "run the command as the user that owns the store") {
 		t.Error(got)
 	}
-	if other := errors.New("the disk is full"); Placed("--data", other) != other {
+	if other := errors.New("the disk is full"); Placed("--data", other) != other { //nolint:errorlint // it must be this error
 		t.Error("another error changed")
 	}
 }

@@ -77,7 +77,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 func TestAFailedStoreStopsTheServer(t *testing.T) {
 	n, err := Open(t.Context(), testConfig(), slog.New(slog.DiscardHandler))
 	fatal.If(t, err)
-	defer n.close()
+	defer func() { _ = n.close() }()
 	defer n.http.HTTP.Close()
 	n.Node.Fatal <- errors.New("the disk is gone")
 	if err := n.Run(t.Context(), nil); err == nil || err.Error() != "the disk is gone" {

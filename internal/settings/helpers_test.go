@@ -5,9 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -61,5 +58,3 @@ func refused[E error](t *testing.T, now task.Millis, s *Settings, e Edit) E {
 	}
 	return want
 }
-
-func diff(want, got any) string { return cmp.Diff(want, got, cmpopts.EquateEmpty()) }

@@ -257,7 +257,8 @@ func TestATaskIsARequestOrWorkForAHandler(t *testing.T) {
 		s.Name, s.ID, s.When, s.Request = "a", "id", When{Relative: true}, args
 		c.edit(&s.Request)
 		err := s.Validate(1)
-		if field, ok := err.(*FieldError); ok && field.Path != c.path || !ok && (err != nil || c.path != "") {
+		var field *FieldError
+		if ok := errors.As(err, &field); ok && field.Path != c.path || !ok && (err != nil || c.path != "") {
 			t.Errorf("%s: %v, want an error of %q", name, err, c.path)
 		}
 		if err == nil && (s.Request.Destination != "kind/order.close" || KindOf(s.Request.Destination) != "order.close") {

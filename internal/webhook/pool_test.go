@@ -126,8 +126,13 @@ func TestMethodsWhoseBodyIsReadKeepTheirConnection(t *testing.T) {
 	s := newSender(t, Config{})
 	for range 2 {
 		for _, edits := range [][]func(*task.Spec){
-			{method("GET")}, {method("HEAD")}, {method("DELETE")}, {method("OPTIONS")},
-			{method("POST"), body(task.BinaryBody, strings.Repeat("x", task.MaxBody))}, {method("PUT"), body(task.TextBody, "x")}, {method("PATCH"), body(task.TextBody, "x")},
+			{method("GET")},
+			{method("HEAD")},
+			{method("DELETE")},
+			{method("OPTIONS")},
+			{method("POST"), body(task.BinaryBody, strings.Repeat("x", task.MaxBody))},
+			{method("PUT"), body(task.TextBody, "x")},
+			{method("PATCH"), body(task.TextBody, "x")},
 		} {
 			if o := s.Deliver(t.Context(), delivery(t, server.URL, edits...)); o.Verdict != task.Success {
 				t.Fatalf("%+v", o)

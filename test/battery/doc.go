@@ -2,7 +2,7 @@
 // that were lost, early, duplicated or late.
 //
 // Its evidence is three logs, and the server writes none of them. They have the
-// promises to the client (synced after each 2xx), the callbacks (synced before
+// promises to the client (written after each 2xx), the callbacks (written before
 // each 2xx of the receiver), and the faults. Pure functions of package verify
 // turn the logs into a verdict. The tests of these functions show which errors
 // they find.

@@ -121,7 +121,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintln(stderr, "battery:", err)
 	}
-	if opts.Keep || failed > 0 || err != nil {
+	if opts.Keep || opts.Profile || failed > 0 || err != nil {
 		fmt.Fprintf(stdout, "logs and data are kept in %s\n", dir)
 	} else if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(stderr, "battery:", err)

@@ -69,8 +69,16 @@ func (b *tab) end() {
 }
 
 var shownRoutes = []struct{ name, hash string }{
-	{"now", "now"}, {"upcoming", "upcoming"}, {"tasks", "tasks?queue=mail"}, {"task", "task/dead-1"}, {"schedules", "schedules"},
-	{"simulator", "simulator?cron=30+2+*+*+*&timezone=Europe%2FBerlin"}, {"queues", "queues"}, {"dead", "dead"}, {"destinations", "destinations"}, {"server", "server"},
+	{"now", "now"},
+	{"upcoming", "upcoming"},
+	{"tasks", "tasks?queue=mail"},
+	{"task", "task/dead-1"},
+	{"schedules", "schedules"},
+	{"simulator", "simulator?cron=30+2+*+*+*&timezone=Europe%2FBerlin"},
+	{"queues", "queues"},
+	{"dead", "dead"},
+	{"destinations", "destinations"},
+	{"server", "server"},
 }
 
 // seedMany imports n tasks of five queues, due after first: some soon, some in a year.

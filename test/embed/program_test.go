@@ -10,11 +10,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -104,8 +102,6 @@ func program(place, run string) error {
 	switch mode {
 	case "load":
 		go load(ctx, n, j, run)
-	case "stand": // run is the number of tasks
-		return stand(ctx, n, place, run)
 	case "seed": // run has the names of tasks that are due at once
 		for _, name := range strings.Fields(run) {
 			if _, err := note.In(ctx, n, name, 0, 0); err != nil && !errors.Is(err, foliot.ErrExists) {
@@ -114,32 +110,6 @@ func program(place, run string) error {
 		}
 	}
 	return <-ended
-}
-
-// stand creates tasks that are due in a year, and then the file "stood" next to
-// the store. Then it waits for the kill.
-func stand(ctx context.Context, n *foliot.Node, place, count string) error {
-	most, err := strconv.Atoi(count)
-	if err != nil {
-		return err
-	}
-	var next atomic.Int64
-	var work sync.WaitGroup
-	for range 64 {
-		work.Go(func() {
-			for i := int(next.Add(1)); i <= most; i = int(next.Add(1)) {
-				if _, err := note.In(ctx, n, fmt.Sprint("m", i), 365*24*time.Hour, int64(i)); err != nil {
-					panic(err)
-				}
-			}
-		})
-	}
-	work.Wait()
-	if err := os.WriteFile(filepath.Join(place, "..", "stood"), nil, 0o600); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // load creates tasks until ctx ends, and moves and cancels some of them.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -26,11 +25,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
@@ -50,7 +46,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "foliot-image-test-")
 	if err == nil {
 		built = dir
-		err = run("../..", dir, "1.2.3", "")
+		err = run("../..", dir, "1.2.3")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,7 +64,7 @@ func TestTwoBuildsAreEqualInEachByte(t *testing.T) {
 	t.Setenv("GOENV", settings)
 	t.Setenv("GOEXPERIMENT", "noregabi")
 	again = filepath.Join(again, "dist")
-	must(t, run("../..", again, "1.2.3", ""))
+	must(t, run("../..", again, "1.2.3"))
 	if a, b := sums(t, built), sums(t, again); !maps.Equal(a, b) || len(a) < 6 {
 		t.Errorf("%d files differ from %d files", len(a), len(b))
 	}
@@ -153,27 +149,6 @@ func TestTheLayoutHasAValidImageForEachArchitecture(t *testing.T) {
 				t.Errorf("%s belongs to %d: the server could change it", name, e.owner)
 			}
 		}
-	}
-}
-
-// TestAPushedImageIsTheSameForEachArchitecture pushes to a registry in memory.
-func TestAPushedImageIsTheSameForEachArchitecture(t *testing.T) {
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	defer server.Close()
-	list := written(t)
-	repository := strings.TrimPrefix(server.URL, "http://") + "/team/foliot"
-	must(t, push(list, repository, "1.2.3"))
-	tag, err := name.NewTag(repository + ":1.2.3")
-	must(t, err)
-	pulled, err := remote.Index(tag)
-	must(t, err)
-	want, errWant := list.Digest()
-	got, errGot := pulled.Digest()
-	if err := errors.Join(errWant, errGot, validate.Index(pulled)); err != nil || got != want {
-		t.Errorf("the registry has %v, want %v (%v)", got, want, err)
-	}
-	if err := push(list, "Not A Repository", "1.2.3"); err == nil || !strings.Contains(err.Error(), "-push") {
-		t.Errorf("a wrong repository: %v", err)
 	}
 }
 

@@ -10,13 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
@@ -27,18 +24,16 @@ func main() {
 	root := flag.String("root", "../..", "the root of the repository")
 	out := flag.String("out", "dist", "the folder for the image, below the root")
 	version := flag.String("version", "", "the version, such as 1.2.3 (default: the commit)")
-	repository := flag.String("push", "", "also push the image to this repository, such as registry.example/foliot, under the version; docker login has stored the password")
 	flag.Parse()
-	if err := run(*root, filepath.Join(*root, *out), *version, *repository); err != nil {
+	if err := run(*root, filepath.Join(*root, *out), *version); err != nil {
 		fmt.Fprintf(os.Stderr, "image: %v\n", err)
 		os.Exit(1)
 	}
 }
 
 // run writes the image as an OCI layout, and for each architecture as an
-// archive that docker load and podman load read. Unless repository is empty, it
-// pushes the image there.
-func run(root, out, version, repository string) error {
+// archive that docker load and podman load read.
+func run(root, out, version string) error {
 	commit, made, err := head(root)
 	if err != nil {
 		return err
@@ -86,22 +81,6 @@ func run(root, out, version, repository string) error {
 		return err
 	}
 	fmt.Println("written:", dir, digest)
-	if repository == "" {
-		return nil
-	}
-	return push(list, repository, version)
-}
-
-// push sends the image for all architectures to a registry.
-func push(list v1.ImageIndex, repository, version string) error {
-	to, err := name.NewTag(repository + ":" + version)
-	if err != nil {
-		return fmt.Errorf("-push: %w", err)
-	}
-	if err := remote.WriteIndex(to, list, remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
-		return fmt.Errorf("push to %s: %w", to, err)
-	}
-	fmt.Println("pushed:", to)
 	return nil
 }
 

@@ -43,9 +43,12 @@ type platform struct{ os, arch string }
 
 // allPlatforms are those of a release.
 var allPlatforms = []platform{
-	{"linux", "amd64"}, {"linux", "arm64"},
-	{"darwin", "amd64"}, {"darwin", "arm64"},
-	{"windows", "amd64"}, {"windows", "arm64"},
+	{"linux", "amd64"},
+	{"linux", "arm64"},
+	{"darwin", "amd64"},
+	{"darwin", "arm64"},
+	{"windows", "amd64"},
+	{"windows", "arm64"},
 }
 
 func (p platform) String() string { return p.os + "/" + p.arch }

@@ -71,19 +71,18 @@ func (t *trial) backlog(ctx context.Context) error {
 		return err
 	}
 	time.Sleep(time.Until(first.Add(10 * time.Millisecond)))
-	before, began := t.spent(), time.Now()
+	before := t.spent()
 	if err := t.lib.Start(ctx); err != nil {
 		return err
 	}
-	t.log.wait(began.Add(t.Limit))
+	t.log.Wait(t.Limit)
 	if err := t.lib.Stop(); err != nil {
 		return err
 	}
 	t.lib.Stop = func() error { return nil }
-	t.log.lateness(t.v, t.N)
-	t.costs(before, t.log.count())
-	from, to := t.log.span()
-	t.v[metric.Rate] = float64(t.log.count()-1) / to.Sub(from).Seconds()
+	t.log.Judge(t.v)
+	t.costs(before, int(t.v[metric.Fired]))
+	_, _, t.v[metric.Rate] = t.log.Span()
 	return nil
 }
 
@@ -97,9 +96,9 @@ func (t *trial) late(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.log.wait(first.Add(t.Over + t.Limit))
+	t.log.Wait(time.Until(first) + t.Over + t.Limit)
 	t.settled()
-	t.log.lateness(t.v, t.N)
+	t.log.Judge(t.v)
 	t.costs(before, t.N)
 	return nil
 }
@@ -117,9 +116,9 @@ func (t *trial) soon(ctx context.Context) error {
 			return err
 		}
 	}
-	t.log.wait(time.Now().Add(time.Second + t.Limit))
+	t.log.Wait(time.Second + t.Limit)
 	t.settled()
-	t.log.lateness(t.v, t.N)
+	t.log.Judge(t.v)
 	t.costs(before, t.N)
 	return nil
 }

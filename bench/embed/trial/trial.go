@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/bench/counters"
 	"github.com/foliot/foliot/bench/embed/contender"
 	"github.com/foliot/foliot/bench/metric"
 	"github.com/foliot/foliot/bench/usage"
@@ -83,8 +84,8 @@ type trial struct {
 	Order
 	lib  *contender.Running
 	v    metric.Values
-	log  *log
-	hold atomic.Bool // handlers do not return before their context ends
+	log  *counters.Counters // of the handlers that have started
+	hold atomic.Bool        // handlers do not return before their context ends
 }
 
 func open(ctx context.Context, o Order) (*trial, error) {
@@ -92,7 +93,7 @@ func open(ctx context.Context, o Order) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{Order: o, v: metric.Values{}, log: newLog(o.N)}
+	t := &trial{Order: o, v: metric.Values{}, log: counters.New(o.N, o.N)}
 	t.lib, err = info.Open(ctx, o.Stores, t.handle)
 	return t, err
 }
@@ -119,7 +120,8 @@ func (t *trial) run(ctx context.Context) error {
 
 // handle is the handler of all tasks.
 func (t *trial) handle(ctx context.Context, task contender.Task) error {
-	t.log.add(task, time.Now())
+	t.log.Expect(task.I, t.log.At(task.Due))
+	t.log.Fire(task.I)
 	if t.hold.Load() {
 		<-ctx.Done()
 	}
@@ -135,7 +137,7 @@ func (t *trial) holds(ctx context.Context) error {
 	if err := t.lib.Create(ctx, contender.Task{I: 0, Due: millis(time.Now().Add(time.Second))}); err != nil {
 		return err
 	}
-	if t.log.wait(time.Now().Add(20 * time.Second)); t.log.count() == 0 {
+	if t.log.Wait(20*time.Second) > 0 {
 		return errors.New("the handler did not start within 20 s")
 	}
 	return nil
@@ -147,11 +149,11 @@ func (t *trial) reap(ctx context.Context) error {
 	if err := t.lib.Start(ctx); err != nil {
 		return err
 	}
-	t.log.wait(began.Add(t.Limit))
-	t.log.lateness(t.v, t.N)
+	t.log.Wait(t.Limit)
+	t.log.Judge(t.v)
 	if t.v[metric.Fired] > 0 {
-		first, _ := t.log.span()
-		t.v[Again] = first.Sub(began).Seconds()
+		first, _, _ := t.log.Span()
+		t.v[Again] = (first - t.log.At(began)).Seconds()
 	}
 	return nil
 }

@@ -1,10 +1,7 @@
 package load
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -29,19 +26,24 @@ type Shape struct {
 // counts.
 const partsOfWindow = 6
 
-// Full has as many connections as the machine allows.
+// Full has 20,000 connections, or as many as a process may have descriptors.
 func Full() (Shape, error) {
 	s := Shape{
+		Connections: 20_000, Bound: "20,000 are compared",
 		Timeout: 10 * time.Second, Settle: time.Second, Window: 12 * time.Second, Spread: 6 * time.Second, Allowance: 100 * time.Millisecond,
 	}
-	s.paceAt(s.Timeout / 5)
-	if err := s.fill(); err != nil {
-		return s, err
+	s.pace()
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return s, fmt.Errorf("ask for the limit of descriptors: %w", err)
 	}
-	// With more messages, the processors would be busy with them, and cause
-	// every lateness.
-	pace := time.Duration(s.Connections) * time.Second / time.Duration(messages())
-	s.paceAt(max(s.Every, pace))
+	const reserve = 256 // descriptors of the server for other uses than connections
+	if n := int(min(files.Cur, 1<<30)) - reserve; n < s.Connections {
+		s.Connections, s.Bound = n-n%100, fmt.Sprintf("%d descriptors for a process", files.Cur)
+	}
+	if s.Connections < 100 {
+		return s, fmt.Errorf("this machine allows %d connections (%s): too few", s.Connections, s.Bound)
+	}
 	return s, nil
 }
 
@@ -51,57 +53,13 @@ func Quick(connections int) Shape {
 		Connections: connections, Bound: "asked for",
 		Timeout: time.Second, Settle: 100 * time.Millisecond, Window: 900 * time.Millisecond, Spread: 500 * time.Millisecond, Allowance: 100 * time.Millisecond,
 	}
-	s.paceAt(s.Timeout / 5)
+	s.pace()
 	return s
 }
 
-func (s *Shape) paceAt(every time.Duration) {
-	s.Every = every
+func (s *Shape) pace() {
+	s.Every = s.Timeout / 5
 	s.Drip = s.Timeout - max(s.Timeout/20, 200*time.Millisecond)
-}
-
-// messages is the number of messages per second for the machine.
-func messages() int { return 10_000 * runtime.NumCPU() }
-
-// fill chooses the number of connections.
-func (s *Shape) fill() error {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return fmt.Errorf("ask for the limit of descriptors: %w", err)
-	}
-	const (
-		reserve       = 256 // descriptors of the server for other uses than connections
-		perConnection = 64 << 10
-	)
-	s.Connections, s.Bound = int(min(files.Cur, 1<<30))-reserve, fmt.Sprintf("%d descriptors for a process", files.Cur)
-	for _, bound := range []struct {
-		n    int
-		what string
-	}{
-		{freeMemory() / 2 / perConnection, "half of the free memory"},
-		{int(s.Timeout.Seconds() / 3 * float64(messages())), "messages that the processors take"},
-		{addresses * 25_000, "ports"},
-	} {
-		if bound.n > 0 && bound.n < s.Connections {
-			s.Connections, s.Bound = bound.n, bound.what
-		}
-	}
-	if s.Connections < 100 {
-		return fmt.Errorf("this machine allows %d connections (%s): too few", s.Connections, s.Bound)
-	}
-	s.Connections -= s.Connections % 100
-	return nil
-}
-
-// freeMemory returns the bytes of available memory, or 0 if they are unknown.
-func freeMemory() int {
-	text, _ := os.ReadFile("/proc/meminfo")
-	_, text, _ = bytes.Cut(text, []byte("MemAvailable:"))
-	var kibibytes int
-	if _, err := fmt.Sscan(string(text), &kibibytes); err != nil {
-		return 0
-	}
-	return kibibytes << 10
 }
 
 // Counts are the connections of each kind.

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -55,7 +54,7 @@ type Usage struct {
 
 // Usage asks the server for its use of resources.
 func (s *Server) Usage(ctx context.Context) (Usage, error) {
-	info, err := s.info(ctx, "everything")
+	info, err := redistest.Info(ctx, s.Addr)
 	if err != nil {
 		return Usage{}, err
 	}
@@ -73,7 +72,7 @@ func (s *Server) Usage(ctx context.Context) (Usage, error) {
 
 // Version returns the server's version.
 func (s *Server) Version(ctx context.Context) string {
-	info, err := s.info(ctx, "server")
+	info, err := redistest.Info(ctx, s.Addr)
 	if err != nil {
 		return "unknown"
 	}
@@ -106,7 +105,7 @@ func (s *Server) Settled(ctx context.Context) (Usage, error) {
 
 // PID returns the process id of the server.
 func (s *Server) PID(ctx context.Context) (int, error) {
-	info, err := s.info(ctx, "server")
+	info, err := redistest.Info(ctx, s.Addr)
 	if err != nil {
 		return 0, err
 	}
@@ -117,18 +116,4 @@ func (s *Server) PID(ctx context.Context) (int, error) {
 func (s *Server) Crash() error {
 	s.redis.Kill()
 	return s.redis.Restart()
-}
-
-func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {
-	text, err := redistest.Command(ctx, s.Addr, "INFO", section)
-	if err != nil {
-		return nil, fmt.Errorf("read the usage of the Redis: %w", err)
-	}
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
-	return fields, nil
 }

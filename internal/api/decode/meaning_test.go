@@ -12,8 +12,14 @@ func TestDocumentsWithOneMeaningDifferOnlyInForm(t *testing.T) {
 		{`[{"a":{"b":1,"c":2}}]`, `[{"a":{"c":2,"b":1}}]`, true},
 		{`{"a":{"b":1},"c":2}`, `{"a":{"c":2},"b":1}`, false},
 		{`{"a":1,"b":2}`, `{"a":2,"b":1}`, false},
-		{`[1,2]`, `[2,1]`, false}, {`[1,2]`, `[12]`, false}, {`[[1],2]`, `[1,[2]]`, false}, {`[]`, `{}`, false}, {`["1"]`, `[1]`, false}, {`[null]`, `["null"]`, false},
-		{`{"a":1,"a":2}`, `{"a":2,"a":1}`, false}, {`x`, ` x`, false}, // not JSON: compared by their bytes
+		{`[1,2]`, `[2,1]`, false},
+		{`[1,2]`, `[12]`, false},
+		{`[[1],2]`, `[1,[2]]`, false},
+		{`[]`, `{}`, false},
+		{`["1"]`, `[1]`, false},
+		{`[null]`, `["null"]`, false},
+		{`{"a":1,"a":2}`, `{"a":2,"a":1}`, false},
+		{`x`, ` x`, false}, // not JSON: compared by their bytes
 	} {
 		if got := same(c.a, c.b); got != c.same {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)

@@ -48,7 +48,8 @@ func acts(s string) bool {
 
 func TestJSONOnATerminalIsSafeAndMeansTheSame(t *testing.T) {
 	for _, v := range []any{
-		hostile, map[string]any{hostile: []any{hostile, 1.5, nil, true}},
+		hostile,
+		map[string]any{hostile: []any{hostile, 1.5, nil, true}},
 		struct{ Body json.RawMessage }{json.RawMessage("{\"\u202e\":\"\u009b 😀 \U000e0041 \xff\"}")},
 		client.Task{Spec: client.Spec{Name: "a", HTTP: client.HTTP{URL: "https://example.com/", Headers: map[string]string{"x": "\u202e\u009b"}, Body: client.Text(hostile)}}},
 	} {

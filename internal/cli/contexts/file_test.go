@@ -61,7 +61,7 @@ func TestAFailedChangeWritesNothing(t *testing.T) {
 		f.Current = "new"
 		return failure
 	})
-	if f, readErr := Read(); err != failure || readErr != nil || f.Current != "old" {
+	if f, readErr := Read(); !errors.Is(err, failure) || readErr != nil || f.Current != "old" {
 		t.Errorf("%v, %v, current %q", err, readErr, f.Current)
 	}
 }

@@ -123,6 +123,7 @@ func newWorld(f *faults) *world {
 
 // Settings, Retention, Quota, Unfinished and Room implement Facts.
 func (w *world) Settings() *settings.Settings { return noSettings }
+
 func (w *world) Retention() task.Policy {
 	return task.Policy{KeepFinished: modelKeep * time.Millisecond, KeepDead: modelKeep * time.Millisecond}
 }

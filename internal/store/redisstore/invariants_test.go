@@ -117,10 +117,10 @@ func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[strin
 		fatal.If(w, err)
 		t := r.Task
 		want[entry{sh.Names, f}] = 0
-		switch {
-		case t.State == task.Scheduled:
+		switch t.State {
+		case task.Scheduled:
 			want[entry{sh.Due(keyspace.LaneMember(t.Lane())), t.Name}] = t.Due
-		case t.State == task.Running:
+		case task.Running:
 			want[entry{sh.Running, f}] = t.Lease.Until
 		default:
 			ends := sh.Gone

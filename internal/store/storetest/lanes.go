@@ -57,19 +57,19 @@ func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) er
 	bound := map[task.Lane]task.Millis{}
 	for _, l := range lanes {
 		if _, twice := bound[l.Lane]; twice {
-			return fmt.Errorf("Lanes names %+v twice", l.Lane)
+			return fmt.Errorf("the lanes name %+v twice", l.Lane)
 		}
 		if l.Due > until {
-			return fmt.Errorf("Lanes until %d names %+v at %d", until, l.Lane, l.Due)
+			return fmt.Errorf("the lanes until %d name %+v at %d", until, l.Lane, l.Due)
 		}
 		bound[l.Lane] = l.Due
 	}
 	if !slices.IsSortedFunc(lanes, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) }) {
-		return fmt.Errorf("Lanes are not in the order of their heads: %+v", lanes)
+		return fmt.Errorf("the lanes are not in the order of their heads: %+v", lanes)
 	}
 	for _, t := range heads {
 		if due, ok := bound[t.Lane()]; !ok || due > t.Due {
-			return fmt.Errorf("Lanes until %d: %q is due at %d, its lane's head is reported at %d (named: %v)", until, t.Name, t.Due, due, ok)
+			return fmt.Errorf("the lanes until %d: %q is due at %d, its lane's head is reported at %d (named: %v)", until, t.Name, t.Due, due, ok)
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func (e *Environment) close() {
 		e.Client.Close()
 	}
 	if e.Receiver != nil {
-		_ = e.Receiver.Close() // each line was synced when it was written
+		_ = e.Receiver.Close() // each line was written
 	}
 	for _, j := range []*journal.Journal{e.accepted, e.Cancelled, e.faults} {
 		if j != nil {

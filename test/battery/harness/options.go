@@ -1,51 +1,19 @@
 package harness
 
-import (
-	"time"
-)
+import "time"
 
-// Options are the flags.
+// Options are the flags, which options.go of the battery describes.
 type Options struct {
-	Binary string
-	Kills  int
-	Cancel float64 // share of the tasks that kill cancels
-	Tasks  int     // of million
+	Binary, Timeout, Attacks, Compare string
+	Cancel                            float64 // a share
+	Keep, Profile                     bool
+	Seed                              uint64
 
-	Stuck   int           // crowd, hosts
-	Hosts   int           // hosts
-	Phase   time.Duration // crowd, hosts
-	Timeout string        // crowd, hosts
-	Herd    int           // second
-	Drained int           // throughput
-	Backlog int           // fair
-	Lives   int           // life, life-redis
-	Overdue int           // overdue
+	Kills, Fills, Tasks, Stuck, Hosts, Herd, Drained, Backlog, Lives, Overdue int
+	Rivals, RivalCron, Ticks, Schedules, Deaths, Zombies, Deploys, Pairs      int
+	Failovers, ClusterFailovers, RedisKills, SlotMoves                        int
 
-	Attacks   string // namespaces: names, "" for all
-	Rivals    int    // namespaces
-	RivalCron int    // namespaces
-
-	Ticks     int           // ticks
-	Schedules int           // schedules
-	Watched   time.Duration // schedules
-
-	ShardLease time.Duration // of nodes
-
-	Fills    int           // full-disk
-	Deaths   int           // nodes
-	Zombies  int           // zombie
-	Blackout time.Duration // blackout
-	Deploys  int           // deploy
-
-	Failovers, ClusterFailovers int // failover, failover-*
-	RedisKills, SlotMoves       int // rediskill, slots
-
-	Compare string // a commit
-	Pairs   int    // of runs, with Compare
-
-	Seed    uint64
-	Keep    bool
-	Profile bool
+	Phase, Watched, ShardLease, Blackout time.Duration
 }
 
 // TaskLease is how long a silent node keeps its attempts.

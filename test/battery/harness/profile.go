@@ -45,7 +45,7 @@ func overlay(dir string) (string, error) {
 }
 
 // Profile starts a profile of the server, if the options request it. The
-// returned function ends the profile and prints it.
+// returned function ends the profile and prints its path.
 func (e *Environment) Profile(name string) (stop func(context.Context) error, err error) {
 	if !e.Run.Options.Profile {
 		return func(context.Context) error { return nil }, nil
@@ -62,26 +62,7 @@ func (e *Environment) Profile(name string) (stop func(context.Context) error, er
 		if err := os.Rename(e.Server.profileFile(), kept); err != nil {
 			return fmt.Errorf("keep the profile: %w", err)
 		}
-		return e.Run.showProfile(ctx, kept)
+		e.Run.Note("where the server's time goes: go tool pprof -top %s", kept)
+		return nil
 	}, nil
-}
-
-// showProfile prints the processor time: first by function, then by the labels of
-// the work, if it has any.
-func (t *Run) showProfile(ctx context.Context, path string) error {
-	t.Note("%s:", path)
-	for _, view := range [][]string{
-		{"-nodecount", "25"},
-		{"-cum", "-nodecount", "40", "-show", `foliot/|net/http\.|pebble/v2\.|crypto/|runtime\.(gcBgMarkWorker|schedule|mallocgc)$|Syscall6`},
-	} {
-		args := append([]string{"tool", "pprof", "-top"}, view...)
-		out, err := exec.CommandContext(ctx, "go", append(args, path)...).Output()
-		if err != nil {
-			return fmt.Errorf("read the profile: %w", err)
-		}
-		for line := range strings.Lines(string(out)) {
-			t.Note("  %s", strings.TrimRight(line, "\n"))
-		}
-	}
-	return nil
 }

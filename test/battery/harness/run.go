@@ -73,61 +73,34 @@ func Until(ctx context.Context, at time.Time) { Pause(ctx, time.Until(at)) }
 func (t *Run) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 
 // Try runs a part of the run and then its cleanups. It returns the error that
-// ended the part early and the errors of the cleanups, joined. A cleanup that
-// panics does not skip the other cleanups.
-func (t *Run) Try(part func()) (err error) {
+// ended the part early and the errors of the cleanups, joined.
+func (t *Run) Try(part func()) error {
 	outer := t.cleanups
 	t.cleanups = nil
-	defer func() {
-		failed := t.cleanUp()
-		t.cleanups = outer
-		switch p := recover().(type) {
-		case nil:
-			err = failed
-		case ended:
-			err = p.err
-			if failed != nil {
-				err = errors.Join(err, failed)
-			}
-		default:
-			if failed != nil {
-				t.Note("the part panicked, and its cleanups failed: %v", failed)
-			}
-			panic(p)
-		}
-	}()
-	part()
-	return nil
-}
-
-// cleanUp calls all cleanups, those that a cleanup registers too, and joins
-// their errors.
-func (t *Run) cleanUp() error {
-	var failed []error
-	for len(t.cleanups) > 0 {
+	failed := []error{try(part)}
+	for len(t.cleanups) > 0 { // a cleanup may register another one
 		last := len(t.cleanups) - 1
 		f := t.cleanups[last]
 		t.cleanups = t.cleanups[:last]
-		if err := try(f); err != nil {
-			failed = append(failed, err)
-		}
+		failed = append(failed, try(f))
 	}
+	t.cleanups = outer
 	return errors.Join(failed...)
 }
 
-// try calls one cleanup. A panic becomes an error: that of Check as it is, any
-// other with its stack.
-func try(cleanup func()) (err error) {
+// try calls f. A panic becomes an error: that of Check as it is, any other with
+// its stack.
+func try(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case ended:
 			err = p.err
 		default:
-			err = fmt.Errorf("a cleanup panicked: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	cleanup()
+	f()
 	return nil
 }
 

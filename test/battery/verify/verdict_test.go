@@ -34,96 +34,24 @@ func TestTheCheckerCatchesWhatItIsFor(t *testing.T) {
 		e    Evidence
 		want counts
 	}{
-		{
-			"delivered on time",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101)}},
-			counts{},
-		},
-		{
-			"delivered at the very instant",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 100)}},
-			counts{},
-		},
-		{
-			"lost",
-			Evidence{Accepted: []Accepted{promised("a", 100), promised("b", 100)}, Arrived: []Arrived{callback("b", 101)}},
-			counts{lost: 1},
-		},
-		{
-			"early by a microsecond",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 99.999)}},
-			counts{early: 1},
-		},
-		{
-			"a callback nobody was promised is no loss and no error",
-			Evidence{Arrived: []Arrived{callback("unsure", 50)}},
-			counts{},
-		},
-		{
-			"cancelled and silent",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 200, at(50)}}},
-			counts{},
-		},
-		{
-			"delivered after the cancel's 200",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 200, at(99)}}, Arrived: []Arrived{callback("a", 101)}},
-			counts{afterCancel: 1},
-		},
-		{
-			"delivered after a 202 is what a 202 says",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 202, at(100)}}, Arrived: []Arrived{callback("a", 101)}},
-			counts{},
-		},
-		{
-			"a refused cancel does not excuse a loss",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 409, at(100)}}},
-			counts{lost: 1},
-		},
-		{
-			"a cancel without an answer may have happened",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 0, at(50)}}},
-			counts{},
-		},
-		{
-			"a cancel answered by a server that was stopping may have happened",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 503, at(50)}}},
-			counts{},
-		},
-		{
-			"doubled without a fault",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 150)}},
-			counts{duplicates: 1, unexplained: 1},
-		},
-		{
-			"doubled over a kill",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 300), callback("a", 101)}, Faults: []Fault{kill(105)}},
-			counts{duplicates: 1, mostPerFault: 1},
-		},
-		{
-			"on the wire while the server died",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 300)}, Faults: []Fault{kill(100.5)}},
-			counts{duplicates: 1, mostPerFault: 1},
-		},
-		{
-			"a kill before the first arrival explains nothing",
-			Evidence{Accepted: []Accepted{promised("a", 1000)}, Arrived: []Arrived{callback("a", 1001), callback("a", 1300)}, Faults: []Fault{kill(500)}},
-			counts{duplicates: 1, unexplained: 1},
-		},
-		{
-			"a kill long after the answer explains nothing: it had to be written down by then",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 2000)}, Faults: []Fault{kill(1500)}},
-			counts{duplicates: 1, unexplained: 1},
-		},
-		{
-			"three times over one kill: only one of the two repeats is explained",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 300), callback("a", 301)}, Faults: []Fault{kill(105)}},
-			counts{duplicates: 2, unexplained: 1, mostPerFault: 1},
-		},
-		{
-			"doubled under another id",
-			Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), {Name: "a", ID: "other", At: at(300)}}, Faults: []Fault{kill(105)}},
-			counts{duplicates: 1, mostPerFault: 1, otherID: 1},
-		},
+		{"delivered on time", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101)}}, counts{}},
+		{"delivered at the very instant", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 100)}}, counts{}},
+		{"lost", Evidence{Accepted: []Accepted{promised("a", 100), promised("b", 100)}, Arrived: []Arrived{callback("b", 101)}}, counts{lost: 1}},
+		{"early by a microsecond", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 99.999)}}, counts{early: 1}},
+		{"a callback nobody was promised is no loss and no error", Evidence{Arrived: []Arrived{callback("unsure", 50)}}, counts{}},
+		{"cancelled and silent", Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 200, at(50)}}}, counts{}},
+		{"delivered after the cancel's 200", Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 200, at(99)}}, Arrived: []Arrived{callback("a", 101)}}, counts{afterCancel: 1}},
+		{"delivered after a 202 is what a 202 says", Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 202, at(100)}}, Arrived: []Arrived{callback("a", 101)}}, counts{}},
+		{"a refused cancel does not excuse a loss", Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 409, at(100)}}}, counts{lost: 1}},
+		{"a cancel without an answer may have happened", Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 0, at(50)}}}, counts{}},
+		{"a cancel answered by a server that was stopping may have happened", Evidence{Accepted: []Accepted{promised("a", 100)}, Cancelled: []Cancelled{{"a", 503, at(50)}}}, counts{}},
+		{"doubled without a fault", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 150)}}, counts{duplicates: 1, unexplained: 1}},
+		{"doubled over a kill", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 300), callback("a", 101)}, Faults: []Fault{kill(105)}}, counts{duplicates: 1, mostPerFault: 1}},
+		{"on the wire while the server died", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 300)}, Faults: []Fault{kill(100.5)}}, counts{duplicates: 1, mostPerFault: 1}},
+		{"a kill before the first arrival explains nothing", Evidence{Accepted: []Accepted{promised("a", 1000)}, Arrived: []Arrived{callback("a", 1001), callback("a", 1300)}, Faults: []Fault{kill(500)}}, counts{duplicates: 1, unexplained: 1}},
+		{"a kill long after the answer explains nothing: it had to be written down by then", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 2000)}, Faults: []Fault{kill(1500)}}, counts{duplicates: 1, unexplained: 1}},
+		{"three times over one kill: only one of the two repeats is explained", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), callback("a", 300), callback("a", 301)}, Faults: []Fault{kill(105)}}, counts{duplicates: 2, unexplained: 1, mostPerFault: 1}},
+		{"doubled under another id", Evidence{Accepted: []Accepted{promised("a", 100)}, Arrived: []Arrived{callback("a", 101), {Name: "a", ID: "other", At: at(300)}}, Faults: []Fault{kill(105)}}, counts{duplicates: 1, mostPerFault: 1, otherID: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := countsOf(Check(c.e)); got != c.want {

@@ -15,7 +15,7 @@ import (
 // fastServer is a receiver that uses as little of the machine as it can, so
 // that the server is the limit when a rate is measured. It reads only the parts
 // of HTTP that a delivery has, replies with 200, and logs every callback.
-// Unlike Receiver, it does not wait for the disk, because no scenario kills it.
+// Unlike Receiver, it buffers its log, because no scenario kills it.
 //
 // serve runs a goroutine for each connection; close ends and awaits all.
 type fastServer struct {

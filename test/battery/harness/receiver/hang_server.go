@@ -3,7 +3,6 @@ package receiver
 import (
 	"io"
 	"net"
-	"slices"
 	"sync"
 )
 
@@ -63,39 +62,4 @@ func (s *HangServer) Close() {
 	}
 	s.mu.Unlock()
 	s.group.Wait()
-}
-
-// OpenHangServers opens n hosts. After an error none is open.
-func OpenHangServers(n int) ([]*HangServer, error) {
-	var servers []*HangServer
-	for range n {
-		p, err := OpenHangServer()
-		if err != nil {
-			CloseHangServers(servers)
-			return nil, err
-		}
-		servers = append(servers, p)
-	}
-	return servers, nil
-}
-
-// CloseHangServers closes all hosts.
-func CloseHangServers(servers []*HangServer) {
-	for _, p := range servers {
-		p.Close()
-	}
-}
-
-// Connections returns how many connections have come to all hosts together.
-func Connections(servers []*HangServer) int {
-	sum := 0
-	for _, p := range servers {
-		sum += p.Seen()
-	}
-	return sum
-}
-
-// AllConnected reports whether a connection has come to each host.
-func AllConnected(servers []*HangServer) bool {
-	return !slices.ContainsFunc(servers, func(p *HangServer) bool { return p.Seen() == 0 })
 }

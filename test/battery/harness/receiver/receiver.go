@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// Receiver receives the callbacks. It writes each to its journal, and answers
-// 200 after the sync. Close stops its server and waits for it.
+// Receiver receives the callbacks. It writes each to its journal, and then
+// answers 200. Close stops its server and waits for it.
 type Receiver struct {
 	log  *journal.Journal
 	http *http.Server

@@ -60,7 +60,7 @@ func openDiskRun(ctx context.Context, t *harness.Run, i int) (r *diskRun) {
 	r = &diskRun{dice: rand.New(rand.NewPCG(t.Options.Seed, uint64(i)))}
 	r.Environment = t.PrepareEnvironment(fmt.Sprintf("%04d", i))
 	r.requests = harness.OK(journal.Open(r.Path("requests")))
-	r.After(func() { _ = r.requests.Close() }) // each line was synced when it was written
+	r.After(func() { _ = r.requests.Close() }) // each line was written
 	r.disk = r.Path("disk")
 	unmount := harness.OK(system.MountNearlyFull(r.disk, fullDiskBytes, r.room()))
 	r.After(unmount)
@@ -183,7 +183,7 @@ func (r *diskRun) recover(ctx context.Context) {
 	harness.Check(r.Server.Run(ctx))
 	requests := harness.OK(journal.Read[verify.DiskRequest](r.Path("requests")))
 	records := harness.OK(journal.Open(r.Path("records")))
-	defer records.Close()
+	defer func() { _ = records.Close() }() // each line was written
 	deadline := time.Now().Add(20 * time.Second)
 	for _, q := range requests {
 		if q.Op == verify.CreateTask {

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/test/battery/harness"
@@ -20,7 +21,7 @@ func Purge(ctx context.Context, t *harness.Run) {
 	neighbours := st.ScheduleIn(ctx, "neighbours", 1000, "neighbour", func(i int) time.Time { return start.Add(time.Duration(i) * 6 * time.Millisecond) })
 	harness.Until(ctx, start.Add(3*time.Second))
 	asked := time.Now()
-	harness.Check(st.Client.PurgeQueue(ctx, "doomed"))
+	harness.Check(st.Client.Do(ctx, http.MethodPost, "/queues/doomed/purge", nil, nil))
 	purged := time.Now()
 	late := st.ScheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return timing.DueIn(time.Second) })
 	took := awaitPurge(ctx, st, "doomed")

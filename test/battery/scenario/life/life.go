@@ -2,6 +2,7 @@ package life
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -114,7 +115,7 @@ func (l *life) deliver(ctx context.Context) []verify.Numbered {
 	lead := 3*time.Second + 2*l.batchTime
 	lasts := time.Duration(steady.Count) * time.Second / steadyRate
 	keep := 2*lead + lasts + 10*time.Second + time.Duration(l.n)*time.Second/5000
-	harness.Check(l.Client.PutQueue(ctx, "burst", wire.QueueInput{KeepFinished: keep.Round(time.Second).String()}))
+	harness.Check(l.Client.Do(ctx, http.MethodPut, "/queues/burst", wire.QueueInput{KeepFinished: keep.Round(time.Second).String()}, nil))
 
 	start := timing.DueIn(lead)
 	burst := verify.Numbered{Prefix: "burst", Count: l.n, Due: func(int) time.Time { return start }}

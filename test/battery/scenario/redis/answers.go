@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -55,13 +54,12 @@ func askEach(ctx context.Context, every time.Duration, list *[]answer, one func(
 	})
 }
 
-// firstUnready returns the first answer of /readyz that has one of the codes,
-// and how long after back its request was sent. Without such an answer the
-// status is 0.
-func firstUnready(ready []answer, back time.Time, codes ...string) (noticed answer, after time.Duration) {
+// firstUnready returns the first answer of /readyz that has the code, and how long
+// after back its request was sent. Without such an answer the status is 0.
+func firstUnready(ready []answer, back time.Time, code string) (noticed answer, after time.Duration) {
 	for _, a := range ready {
 		var p wire.Problem
-		if a.status == http.StatusServiceUnavailable && json.Unmarshal([]byte(a.body), &p) == nil && slices.Contains(codes, p.Code) {
+		if a.status == http.StatusServiceUnavailable && json.Unmarshal([]byte(a.body), &p) == nil && p.Code == code {
 			return a, max(a.sent.Sub(back), 0)
 		}
 	}

@@ -6,7 +6,7 @@
 //	zombie.go, deploy.go, ticks.go
 //	redis_kill.go, slots.go,        a Redis with faults: faults.go runs all but full.go
 //	mute.go, cut.go, full.go
-//	lost_settings.go, lost_store.go a Redis that loses its data; answers.go polls the nodes
+//	lost_store.go, loss_node.go     a Redis that loses its data; answers.go polls the nodes
 //	failover.go                     masters that are replaced, by Sentinels
 //	                                (failover_sentinel.go) or in a Cluster (failover_cluster.go)
 package redis

@@ -81,14 +81,14 @@ func (z *zombies) round(ctx context.Context, i int) {
 	victim.Closed.Store(true)
 	defer victim.Closed.Store(false)
 	timing.Pause(ctx, verify.WireDelay)
-	harness.Check(other.PauseQueue(ctx, zombieQueue, ""))
+	harness.Check(other.Do(ctx, http.MethodPost, "/queues/"+zombieQueue+"/pause", wire.PauseInput{}, nil))
 	claimed, others := z.outstanding(ctx, other, tasks)
 	harness.Pause(ctx, max(z.Run.Options.ShardLease, z.Run.Options.TaskLease())+zombieShort+time.Second)
 	z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ })
 	z.cancelHalf(ctx, other, others, func(int) {})
 	wake()
 	timing.Pause(ctx, zombieQuiet)
-	harness.Check(other.ResumeQueue(ctx, zombieQueue))
+	harness.Check(other.Do(ctx, http.MethodPost, "/queues/"+zombieQueue+"/resume", nil, nil))
 	harness.OK(z.Servers[index].Ready(ctx, 20*time.Second))
 	timing.Pause(ctx, time.Second+z.Run.Options.ShardLease/2) // the node owns shards again: the next round may stop it again
 }
@@ -96,7 +96,9 @@ func (z *zombies) round(ctx context.Context, i int) {
 // promise creates tasks, and logs that they were accepted.
 func (z *zombies) promise(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput, due time.Time) {
 	harness.Check(at.CreateAll(ctx, tasks))
-	harness.Check(timing.InParallel(len(tasks), 64, func(i int) error { return z.Promised(tasks[i].Name, due) }))
+	for i := range tasks {
+		harness.Check(z.Promised(tasks[i].Name, due))
+	}
 }
 
 // stopNode stops a node. wake lets it continue, once.
