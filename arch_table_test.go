@@ -189,7 +189,7 @@ var layers = []layer{
 		why: "the reference is judged by reading it: a map, a mutex and the domain",
 	},
 	{
-		path: "internal/store/codec", may: []string{"internal/task", "internal/settings", "internal/cron"}, tech: []string{"google.golang.org/protobuf/encoding/protowire"},
+		path: "internal/store/codec", may: []string{"internal/task", "internal/settings", "internal/cron"},
 		why: "bytes are a pure function of the record: the same in each store that keeps some",
 	},
 	{

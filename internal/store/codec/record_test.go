@@ -1,12 +1,12 @@
 package codec
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
 	"github.com/foliot/foliot/internal/task"
@@ -108,9 +108,10 @@ func TestAFilterMatchesTheBytesAsItMatchesTheRecord(t *testing.T) {
 func TestAFieldOfALaterVersionIsSkipped(t *testing.T) {
 	want := sample()
 	record := AppendRecord(nil, want)
-	record = protowire.AppendVarint(protowire.AppendTag(record, 1000, protowire.VarintType), 7)
-	record = protowire.AppendFixed64(protowire.AppendTag(record, 1001, protowire.Fixed64Type), 7)
-	record = protowire.AppendString(protowire.AppendTag(record, 1002, protowire.BytesType), "later")
+	record = append(binary.AppendUvarint(record, 1000<<3|varintType), 7)
+	record = append(binary.AppendUvarint(record, 1001<<3|eightBytes), "8 bytes."...)
+	record = append(binary.AppendUvarint(record, 1002<<3|bytesType), "\x05later"...)
+	record = append(binary.AppendUvarint(record, 1003<<3|fourBytes), "four"...)
 	got, err := DecodeRecord(want.Key(), record)
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
