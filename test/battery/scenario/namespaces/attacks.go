@@ -57,7 +57,7 @@ var All = []attack{
 		Name: "lists", What: "200 lists with bodies at once, again and again",
 		scope: "read", prepare: fullPages, strike: lists,
 	}, {
-		Name: "live", What: "64 × /v1/live at once, again and again",
+		Name: "live", What: "a flood of reads of 500 KB: 64 × /v1/live at once, again and again", surface: true,
 		scope: "read", prepare: busyQueues, strike: live,
 	}, {
 		Name: "searches", What: "lists and audit searches that find nothing, and bulk cancels of nothing",
