@@ -118,7 +118,7 @@ func (d *Dispatcher) storeAway() {
 }
 
 // unclaimLimit is how long a stopping dispatcher tries to give unclear claims back.
-const unclaimLimit = time.Second
+const unclaimLimit = 500 * time.Millisecond
 
 // unclaim ends the leases that unclear claims may have taken, which would
 // otherwise end later and count as reclaims. A lease of another claim is not
@@ -131,7 +131,7 @@ func (d *Dispatcher) unclaim(stopping, calls context.Context, unclear []*attempt
 	defer context.AfterFunc(stopping, func() { time.AfterFunc(unclaimLimit, cancel) })()
 	until := d.monotonic() + d.config.LeaseFor
 	for wait := firstWait; len(unclear) > 0 && d.monotonic() < until; wait = nextWait(wait) {
-		if !pause(stopping, wait) && !pause(calls, firstWait) {
+		if !pause(stopping, wait) && !pause(calls, min(wait, unclaimLimit/8)) {
 			return
 		}
 		settlements := make([]task.Settlement, len(unclear))

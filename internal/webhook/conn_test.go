@@ -321,11 +321,15 @@ func TestThePoolAgreesWithAList(t *testing.T) {
 					c := newConn(raw, raw, key)
 					raw.of = c
 					p.put(c)
-					if len(kept) < most {
-						kept = append(kept, c)
-					} else {
-						gone = append(gone, c)
+					if kept = append(kept, c); len(kept) <= most {
+						break
 					}
+					all := closed.seen()
+					at := slices.Index(kept, all[len(all)-1]) // the oldest of its key has made room
+					if at < 0 || at != slices.IndexFunc(kept, func(c *conn) bool { return c.key == kept[at].key }) {
+						t.Fatalf("number %d of the list was closed", at)
+					}
+					gone, kept = append(gone, kept[at]), slices.Delete(kept, at, at+1)
 				case 2:
 					at := -1
 					for i, c := range kept {

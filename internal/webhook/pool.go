@@ -48,24 +48,32 @@ func (p *pool) get(key poolKey) *conn {
 	return c
 }
 
-// put keeps c, or closes it.
+// put keeps c. If the pool is full, it closes the oldest connection of some key, so
+// that receivers that are called often find room. A closed pool closes c.
 func (p *pool) put(c *conn) {
-	if !p.keep(c) {
-		c.close()
+	if gone := p.keep(c); gone != nil {
+		gone.close()
 	}
 }
 
-func (p *pool) keep(c *conn) bool {
+func (p *pool) keep(c *conn) (gone *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.count >= p.most {
-		return false
+	if p.closed {
+		return c
+	}
+	if p.count >= p.most {
+		for key, kept := range p.idle { // in random order
+			gone = kept[0]
+			p.removeLocked(key, 0, 1)
+			break
+		}
 	}
 	c.idleSince = time.Now()
 	p.idle[c.key] = append(p.idle[c.key], c)
 	p.count++
 	p.armLocked()
-	return true
+	return gone
 }
 
 // removeLocked removes the connections of a key from index i to before j.

@@ -148,7 +148,7 @@ func (l *LimitLease) next() time.Duration {
 	if l.tokens > l.reserved || l.used > l.reported {
 		next = min(next, max(l.replied, l.usedAt)+keepTokens)
 	}
-	if l.held > l.running() {
+	if l.held > l.running() && (l.running() == 0 || l.share >= 0) { // otherwise ask would keep them
 		next = min(next, l.replied+keepPermits)
 	}
 	if next == nowhen {

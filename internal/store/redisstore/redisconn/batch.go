@@ -15,11 +15,12 @@ import (
 
 // Writes go to Redis in batches. Writes that callers enqueue while two batches are
 // under way are sent in the next one, in the order of their turns. Items for one slot
-// share one run of put. If replicas must confirm, a batch has its own connection and ends with a
-// WAIT there, because WAIT covers only the writes of its connection.
+// share one run of put. If replicas must confirm, a batch has its own connection and
+// ends with a WAIT there, because WAIT covers only the writes of its connection.
 //
-// A claim waits for the batches that are under way, so maxBatches × maxBatchItems
-// bounds how much later an import makes it: 20 ms, as an item costs Redis 40 us.
+// The claims of the node have batches of their own, but Redis has one thread. So
+// maxBatches × maxBatchItems bounds how much later an import makes them: 20 ms, as an
+// item costs Redis 40 us.
 const (
 	maxBatches    = 2   // batches of one pipeline at the same time; more batches would be smaller, so fewer items would share a run
 	maxBatchItems = 256 // items of a batch; the last write can exceed it

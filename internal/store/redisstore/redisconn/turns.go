@@ -1,5 +1,7 @@
 package redisconn
 
+import "slices"
+
 // turnItems is the number of items that a sender gets in one turn: a full run of put.
 const turnItems = maxItems
 
@@ -31,8 +33,14 @@ func (t *turns) add(writes []*write) {
 	}
 }
 
-// take removes writes with about n items, in turns.
+// take removes writes with about n items, in turns. The node has the first turn of
+// each batch, because its settlements must keep up with its claims however many
+// namespaces import.
 func (t *turns) take(n int) (writes []*write) {
+	if i := slices.IndexFunc(t.order, func(s *sender) bool { return s.name == "" }); i > 0 {
+		node := t.order[i]
+		t.order = slices.Insert(slices.Delete(t.order, i, i+1), 0, node)
+	}
 	for n > 0 && len(t.order) > 0 {
 		s := t.order[0]
 		t.order = t.order[1:]

@@ -21,8 +21,8 @@ func TestSendersTakeTurns(t *testing.T) {
 	for i, w := range first {
 		place[w] = i + 1
 	}
-	if place[imported[0]] != 1 || place[claim] != 2 || place[create] != 3 || place[later] != 4 {
-		t.Errorf("places in the first batch: import %d, claim %d, create %d, the next create %d; want 1 to 4", place[imported[0]], place[claim], place[create], place[later])
+	if place[claim] != 1 || place[imported[0]] != 2 || place[create] != 3 || place[later] != 4 {
+		t.Errorf("places in the first batch: claim %d, import %d, create %d, the next create %d; want 1 to 4", place[claim], place[imported[0]], place[create], place[later])
 	}
 	taken, next := 0, 0
 	for batch := first; len(batch) > 0; batch = waiting.take(maxBatchItems) {
