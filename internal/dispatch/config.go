@@ -27,7 +27,7 @@ type Config struct {
 
 	// Poll is how often the store is read for due tasks, whether hints came or
 	// not. It is the longest delay by a lost hint for a task of a namespace
-	// with at most 25,000 lanes. Default: 250 ms.
+	// with at most 12,500 lanes. Default: 250 ms.
 	Poll time.Duration
 
 	// Slots is how many requests can be under way. More slots serve more slow

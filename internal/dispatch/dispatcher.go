@@ -140,7 +140,7 @@ func (d *Dispatcher) Slots() int { return d.config.Slots + d.config.Handlers }
 
 // Configure applies settings at once. s comes from a store.SettingsStore, or is
 // nil. After Configure has returned, no attempt that s holds begins, even if
-// its task was claimed before. The cost is O(queues with lanes).
+// its task was claimed before. The cost is O(known queues).
 func (d *Dispatcher) Configure(s *settings.Settings) {
 	if s == nil {
 		s = settings.NewSettings()
@@ -157,7 +157,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.planner.Tick(monotonic)
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
-	effects := d.planner.Settle(task.FloorMillis(clock))
+	effects := d.planner.Refresh(task.FloorMillis(clock))
 	d.armLocked(effects.Wakeups, clock, monotonic)
 	if effects.Interrupt {
 		for a := range d.held {

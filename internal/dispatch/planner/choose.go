@@ -9,32 +9,33 @@ import (
 // chooser decides which lane starts a task next.
 //
 // If there is more work than capacity, the namespaces take turns, and so do the
-// queues of each namespace, and the three priorities of each queue. Each gets its
-// share of the attempts that start, regardless of its number of lanes and the size
-// of its backlog. A queue that was quiet waits for one round. A queue that a limit
-// or a receiver has stopped for a long time gets one turn before the other queues,
-// but does not save up turns.
+// queues of each namespace, and the three priorities of each queue. Each gets
+// its share of the attempts that start, regardless of its number of lanes and
+// the size of its backlog. A queue that had no due task waits until each other
+// busy queue has had one turn. A queue that a limit or a receiver has stopped
+// for a long time gets one turn before the other queues, but does not save up
+// turns.
 //
 // The priority with the smallest pass is served, as in stride scheduling. When
 // a priority becomes busy, its pass is set to the pass that was served last,
 // plus its stride. After each pick its pass advances by its stride again. The
-// first design delayed each lower priority by ten seconds instead. Combined
-// with turns, it started only one task of a lower priority in ten seconds,
-// however many tasks waited. Tasks that were run by hand or are in quarantine
-// have no such turns: see queue.first and quarantineSlot.
+// first design delayed each lower priority by ten seconds instead. With turns,
+// that design started only one task of a lower priority in ten seconds, even if
+// many waited. Tasks that were run by hand or are in quarantine have no such
+// turns: see queue.first and quarantineSlot.
 type chooser struct {
 	slots      slots
 	quarantine quarantineSlot
 	startable  waitTree[*namespace] // namespaces that can start a task
 	picks      uint64               // number of picks so far
-	short      bool                 // when it last looked, no ready lane had a slot
-	slotSince  time.Duration        // when a ready lane had a slot again
+	short      bool                 // the last call of first found ready lanes, but no slot for any of them
+	slotSince  time.Duration        // when a ready lane last had a slot again
 }
 
-// stride is how many rounds a priority waits between two turns. If all three
-// priorities are busy, high gets 16 of 21 turns, normal 4 and low 1. A priority
-// that has just become busy waits for at most that many turns of the other
-// priorities.
+// stride is how far the pass of a priority advances with each of its turns. If
+// all three priorities are busy, high gets 16 of 21 turns, normal 4 and low 1.
+// A priority that becomes busy waits for at most that many turns of each other
+// priority.
 var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarantine: 0}
 
 // first returns the lane that is served next, or nil if there is none.
@@ -47,7 +48,7 @@ func (c *chooser) first(monotonic time.Duration) *lane {
 	return l
 }
 
-// search is first without a record of the result.
+// search does the work of first, but does not record the result.
 func (c *chooser) search() *lane {
 	left := c.left()
 	if l := c.quarantine.first(&left); l != nil {
@@ -61,8 +62,8 @@ func (c *chooser) search() *lane {
 	return n.owner.queues.first(&left).owner.first(&left)
 }
 
-// left returns how many slots are left to each class, and the share of one
-// namespace.
+// left returns how many slots each class can still use, and how many attempts
+// the share of one namespace allows.
 func (c *chooser) left() cost {
 	left := c.slots.left()
 	if left.slots[proven] == 0 || c.startable.size == 0 {
@@ -75,8 +76,9 @@ func (c *chooser) left() cost {
 	return left
 }
 
-// first returns the lane of q that is served next, or nil if there is none. Tasks
-// that were run by hand go first. It reduces left to the slots for q.
+// first returns the lane of q that is served next, or nil if there is none, and
+// lowers left to the slots that q can use. Tasks that were run by hand go
+// first.
 func (q *queue) first(left *cost) *lane {
 	q.narrow(left)
 	if n := q.bands[task.RunNow].lanes.first(left); n != nil {
@@ -150,7 +152,7 @@ func (c *chooser) putLane(l *lane, state laneState, monotonic time.Duration) {
 		l.readySince = monotonic
 	}
 	if before == blocked && state != blocked && !l.rests {
-		l.opened = monotonic
+		l.obstacleEnded = monotonic
 	}
 	switch is := state.busy(); {
 	case is && !before.busy():
@@ -203,8 +205,8 @@ func (c *chooser) putQueue(q *queue, g gate) {
 	if need.slots[share] != never {
 		need.slots[share] = int32(q.running)
 	}
-	if stands := g.routine && q.quarantined(); stands || q.quarantineNode.inTree {
-		c.quarantine.put(q, stands)
+	if canStart := g.routine && q.quarantined(); canStart || q.quarantineNode.inTree {
+		c.quarantine.put(q, canStart)
 	}
 	n := q.namespace
 	n.queues.put(&q.node, q.rank(), need)
@@ -274,15 +276,17 @@ func (c *chooser) fits(q *queue) bool {
 
 // waited returns how much of the time since a task of l became due must be
 // attributed to obstacles: the reasons of WaitsFor, except LimitTurn and
-// LimitUnsent. It is the time until the last of them ended, as the Planner noticed
-// it. The rest is the lateness of this node. l must have its turn now.
+// LimitUnsent. That part of the time ends when the Planner notices the end of
+// the last obstacle, and the rest is the lateness of this node. l must have its
+// turn now.
 //
-// A lane or queue that an obstacle stops records the end of the obstacle. A slot
-// can be missing for very many lanes, so the chooser only records when it last
-// found that no ready lane had a slot. This includes kinds at their limit and
-// lanes in quarantine, and concerns each lane that was ready at that time.
+// A lane or queue that an obstacle stops records the end of the obstacle. But
+// very many lanes can lack a slot, so the chooser records one time for all:
+// when a ready lane last had a slot again. A kind at its limit and a taken
+// quarantine slot count as missing slots. The time applies to each lane that
+// was ready then.
 func (c *chooser) waited(l *lane, late, monotonic time.Duration) time.Duration {
-	since := max(l.opened, l.queue.opened)
+	since := max(l.obstacleEnded, l.queue.obstacleEnded)
 	if c.slotSince > l.readySince {
 		since = max(since, c.slotSince)
 	}

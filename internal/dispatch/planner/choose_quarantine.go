@@ -11,32 +11,33 @@ import (
 // interrupted, its next turn is twice as long.
 const quarantineTime = time.Minute
 
-// quarantineSlot admits one attempt of the lanes in quarantine at a time, on
-// the whole server. If the process dies again, its death counts against the one
-// quarantined task that was under way. A task that does not kill the process is
-// settled and leaves the quarantine.
+// quarantineSlot admits one attempt of the lanes in quarantine at a time, in
+// the whole node. If the process crashes again, the crash is attributed to the
+// one quarantined task that was running. A task that does not kill the process
+// is settled and leaves the quarantine.
 //
 // Queues take turns in quarantine, and so do the lanes of each queue. The next
 // lane starts before all lanes outside quarantine, and any free slot of its
 // class is enough. So quarantine costs the other lanes at most one slot, and
 // routine work never delays quarantine. The alternative was to give quarantine
-// a turn among the priorities. But a queue that has only lanes in quarantine
-// has always waited longest when the slot becomes free, so queues with routine
-// work would never have their turn in quarantine.
+// a turn among the priorities. But each routine turn moves a queue back, so a
+// queue with only lanes in quarantine would always be first when the slot
+// becomes free.
 //
 // All limits apply: a pause, the rate, concurrency, breakers. A lane or queue
 // that they stop is not in the trees of this slot. Release frees the slot, and
-// Settle looks after each change which tasks can start, so the slot needs no
-// wake-up that could be lost.
+// Refresh then checks which tasks can start, so a free slot needs no wake-up
+// that could be lost.
 //
 // An attempt that takes longer than quarantineTime is interrupted as soon as
-// another lane waits. It is settled as interrupted, which uses no attempt, and
-// its task stays in quarantine, behind the other tasks. Its next turn is twice
-// as long, and so on until the attempt ends by itself. The price is that a slow
-// receiver is called again at each turn. Two alternatives were worse. If the
-// attempt kept running during the next one, a late crash would count against
-// both tasks. If its timeout were shorter, it would use up attempts, and a task
-// that is only slow would fail.
+// another task in quarantine could start instead. It is settled as interrupted,
+// which uses no attempt, and its task stays in quarantine, behind the other
+// tasks. The next turn of the task is twice as long, and so on, until an
+// attempt ends by itself. The price is that a slow receiver is called again at
+// each turn. Two alternatives were worse. If the attempt kept running during
+// the next one, a late crash would be attributed to both tasks. If its timeout
+// were shorter, it would use up attempts, and a task that is only slow would
+// fail.
 type quarantineSlot struct {
 	queues waitTree[*queue] // queues with a lane that can start
 	taken  bool             // an attempt is under way
@@ -60,9 +61,9 @@ func (s *quarantineSlot) first(left *cost) *lane {
 }
 
 // put inserts q, moves it to its new place, or removes it.
-func (s *quarantineSlot) put(q *queue, stands bool) {
+func (s *quarantineSlot) put(q *queue, canStart bool) {
 	need := neverFits
-	if stands {
+	if canStart {
 		need = *q.bands[task.Quarantine].lanes.minCost()
 	}
 	s.queues.put(&q.quarantineNode, rank{lastPick: q.lastQuarantinePick, number: q.number}, need)
@@ -74,7 +75,7 @@ func (s *quarantineSlot) begin(k task.Key, monotonic time.Duration) {
 }
 
 // mustInterrupt returns true once when the time of the attempt that holds the
-// slot is over and another lane waits.
+// slot is over and another task could start instead.
 func (s *quarantineSlot) mustInterrupt(monotonic time.Duration) bool {
 	if s.until == 0 || monotonic < s.until || s.queues.size == 0 {
 		return false

@@ -116,7 +116,7 @@ func TestAQueueWithTasksOnlyInQuarantineReportsNoLimit(t *testing.T) {
 	if n := len(pl.Take(noon, 10)); n != 1 {
 		t.Fatalf("%d went through", n)
 	}
-	pl.Settle(noon)
+	pl.Refresh(noon)
 	q := pl.queues[queueKey{"", "q"}]
 	if l, _ := pl.limitOf(q, noon.Time()); l != noLimit {
 		t.Errorf("limited by %q", l)

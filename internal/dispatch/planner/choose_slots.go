@@ -9,7 +9,7 @@ const (
 	proven  class = iota // the latest attempt that counts ended with a reply
 	unknown              // it is not known yet whether the receiver replies
 	suspect              // attempts end without a reply
-	handler              // not a receiver, but the handler of a kind in this process
+	handler              // not a receiver, but the handler of a kind in this node
 	classes
 )
 
@@ -17,8 +17,8 @@ const (
 func (c class) doubtful() bool { return c == unknown || c == suspect }
 
 // slots decides which lanes are allowed to start another attempt. Hanging
-// receivers must not use all slots, but before the first reply of a receiver, the
-// server cannot know whether it hangs.
+// receivers must not use all slots, but before the first reply of a receiver,
+// the node cannot know whether it hangs.
 //
 // Proven receivers can use all slots. Unknown and suspect receivers together can
 // use three quarters of the slots, and suspect receivers alone one quarter. So
@@ -28,30 +28,33 @@ func (c class) doubtful() bool { return c == unknown || c == suspect }
 // These rules apply to the slots of each class:
 //
 //   - A lane below its allowance can start an attempt if it has fewer running
-//     attempts than there are free slots, and if slots are not scarce. Slots are
-//     scarce when at most an eighth of them is free. If the receiver is not
-//     proven, they are scarce when at most half of them is free. The allowance is
-//     small at first. Each reply (with any status) that comes while the allowance
-//     is used up adds one to it, so it doubles in each round. Each attempt that
-//     ends without a reply halves it.
+//     attempts than there are free slots, and if slots are not scarce. For a
+//     proven receiver, slots are scarce when at most an eighth of them is free.
+//     For other receivers, they are scarce when at most half of the slots that
+//     their class can use is free. The allowance is small at first. Each reply
+//     (with any status) that comes while the allowance is used up adds one to
+//     it, so the allowance doubles each time that all its attempts get replies.
+//     Each attempt that ends without a reply halves it.
 //   - A lane without running attempts can use scarce slots too. If its receiver
 //     is proven, the lane must leave one sixteenth of all slots free.
 //   - A lane above its allowance can borrow slots while more than half of the
-//     slots are free. It can borrow only the free slots above that half. So a
-//     burst to a busy host need not wait until the allowance has grown. If the
-//     receiver is not proven, the limit is seven eighths instead of a half.
+//     slots are free, but only the free slots above that half. So a burst to a
+//     busy host need not wait until the allowance has grown. If the receiver is
+//     not proven, a lane borrows only while more than seven eighths are free.
 //   - A lane in quarantine needs any one slot of its class: the quarantine slot
-//     admits one attempt at a time on the whole server.
+//     admits one attempt at a time in the whole node.
 //   - A queue can start attempts at receivers that are not proven while it has
-//     fewer than three such attempts for each free slot. So a queue with
-//     new receivers that all hang leaves a quarter of those slots to the others.
+//     fewer than three such attempts for each free slot. So if all new
+//     receivers of a queue hang, other queues keep a quarter of the slots for
+//     such receivers.
 //
 // These rules alone favour queues with many lanes. If all slots are taken and
 // one becomes free, only a lane without attempts could use it. So a queue below
 // its share can start attempts within its lanes' allowances as long as any slot
 // is free. To get the shares, seven eighths of all slots are divided among the
 // namespaces that could start a task now, and then among the queues of each
-// namespace. A queue that is alone gets half of that.
+// namespace. If only one queue could start a task, its share is half of these
+// slots.
 //
 // Handlers have separate slots, and each attempt needs any one of them, so a
 // handler that hangs takes no slot of a receiver. The author of a handler knows
@@ -83,8 +86,9 @@ func (s *slots) most(c class) int {
 // freeHandlers returns the number of free slots of handlers.
 func (s *slots) freeHandlers() int { return s.handlers - s.held[handler] }
 
-// anyFree reports whether a slot is free that lanes with these costs can use.
-// If no lane can start, each free slot counts.
+// anyFree reports whether a slot is free that a lane with the cost n can use: a
+// slot for requests, or one for handlers. If n allows no start, any free slot
+// counts.
 func (s *slots) anyFree(n cost) bool {
 	requests, handlers := n.slots != neverFits.slots, n.kinds != 0
 	if !requests && !handlers {
@@ -171,8 +175,8 @@ func (s *slots) give(d *destination, of class) {
 	s.countKind(d.kind, -1)
 }
 
-// countKind counts an attempt of k, or of none if k is nil, that has started (1)
-// or ended (-1).
+// countKind adds by to the running attempts of k: 1 for a start, -1 for an end.
+// k can be nil.
 func (s *slots) countKind(k *kind, by int) {
 	if k == nil {
 		return
@@ -201,8 +205,8 @@ type kind struct {
 // unlimited is the bit of the kinds without a limit.
 const unlimited = 1 << MaxLimitedKinds
 
-// newKinds returns the kinds with a handler in this process. limits has the
-// limit of each kind, or zero.
+// newKinds returns the kinds with a handler in this node. limits has the limit
+// of each kind, or zero.
 func newKinds(limits map[string]int) map[string]*kind {
 	kinds, bit := map[string]*kind{}, uint64(1)
 	for name, atOnce := range limits {
@@ -215,9 +219,9 @@ func newKinds(limits map[string]int) map[string]*kind {
 	return kinds
 }
 
-// runs reports whether this process runs tasks to a destination: it sends requests,
-// or has a handler of the kind that runs tasks of the namespace. It returns the
-// kind if there is one.
+// runs reports whether this node runs the tasks of a destination: it sends
+// requests, or has a handler of the kind that runs tasks of the namespace. It
+// returns the kind if there is one.
 func (pl *Planner) runs(of destinationKey) (k *kind, runs bool) {
 	name := task.KindOf(of.destination)
 	if name == "" {
@@ -235,9 +239,9 @@ type Evidence uint8
 
 // The kinds of evidence.
 const (
-	Nothing  Evidence = iota // no evidence: the claim was refused, or the server interrupted the attempt
+	Nothing  Evidence = iota // no evidence: the claim was refused, or the node interrupted the attempt
 	Unsent                   // nothing was written to the network
-	Replied                  // the receiver replied, with a status other than the next two
+	Replied                  // the receiver replied with a status that is neither Deferred nor Failing
 	Deferred                 // the receiver replied that it wants no request for a while
 	Failing                  // the receiver replied with a status that blames the receiver, not the task
 	Silent                   // the receiver did not reply

@@ -3,15 +3,16 @@ package planner
 import "math"
 
 // cost is the condition under which an attempt can start. It holds a number of
-// slots for each class of receivers. An attempt can start if at least one class
-// has more free slots than its number, or if one of its kinds can run.
+// slots for each class of receivers. An attempt can start if a class has more
+// free slots than the cost names for it, or if a kind in kinds has room.
 //
 // The last number, share, allows a start while the queue has less than its
-// share. It is the number of attempts that the queue has under way.
+// share. For a queue it is the number of running attempts. For a lane it is 0,
+// and namespace.cost multiplies it.
 //
-// A cost can also hold the rest: the free slots, and the kinds with room for
-// another handler. So a search skips all lanes of a kind that is at its limit,
-// and its time does not depend on their number.
+// A cost can also describe what is free: the slots of each class, and the kinds
+// with room for another attempt. So a search skips all lanes of a kind that is
+// at its limit, and its time does not depend on their number.
 type cost struct {
 	slots [share + 1]int32
 	kinds uint64 // bits: see kind.bit
@@ -24,8 +25,9 @@ const never = math.MaxInt32
 
 var neverFits = cost{slots: [share + 1]int32{never, never, never, never}}
 
-// fit reports whether an attempt can start while left is left. fit and lower
-// take pointers, because a copy of a cost takes longer than their work.
+// fit reports whether an attempt with the cost c can start if left is free. It
+// takes pointers, as lower does, because a copy of a cost takes longer than
+// their work.
 func (c *cost) fit(left *cost) bool {
 	a, b := &c.slots, &left.slots
 	return a[proven] < b[proven] || a[unknown] < b[unknown] || a[suspect] < b[suspect] || a[share] < b[share] || c.kinds&left.kinds != 0
@@ -87,8 +89,7 @@ func (t *waitTree[T]) minCost() *cost {
 	return &t.root.minCost
 }
 
-// first returns the first node that can run if left slots are left, or nil if
-// there is none.
+// first returns the first node whose cost fits left, or nil if there is none.
 func (t *waitTree[T]) first(left *cost) *node[T] {
 	n := t.root
 	if n == nil || !n.minCost.fit(left) {
@@ -101,7 +102,7 @@ func (t *waitTree[T]) first(left *cost) *node[T] {
 		case n.cost.fit(left):
 			return n
 		default:
-			n = n.right // the subtree has such a node, and it is neither here nor on the left
+			n = n.right // so the node that fits is in the right subtree
 		}
 	}
 }

@@ -2,9 +2,9 @@
 //
 // A Planner holds the near future of a store: the waiting tasks it knows, lane
 // by lane, and the limits that apply to them. Its caller passes the time and
-// the store's replies, and calls Settle after each group of such events. Settle
-// returns effects: which of the calls below are useful now, and when to call
-// again.
+// the store's replies, and calls Refresh after each group of such events.
+// Refresh returns effects: which of the calls below are useful now, and when to
+// call again.
 //
 //	Hint, Offer              a task waits
 //	BeginRounds, Pages,      survey the lanes of the store, page by page
@@ -15,7 +15,7 @@
 //	Asks, Granted            which parts of shared limits to request
 //	Wake                     the moment of a Wakeup has come
 //
-// Three cores share the lanes, queues and destinations:
+// A Planner has three cores, which share the lanes, queues and destinations:
 //
 //	chooser  choose*.go  which ready lane is next. State: the slots, the trees of
 //	                     lanes, queues and namespaces, the quarantine slot. Each
@@ -26,13 +26,15 @@
 //	limits   limits*.go  what may start. State: buckets, breakers, leases of
 //	                     shared limits. No start exceeds a limit.
 //
-// No core calls another. An event changes one core and marks the lanes and
-// queues that it affects (mark, markQueue, markAll). One loop, settle, asks the
-// limits about each of them, puts the answer into the chooser, lets the window
-// request reads, and sets the wake-up. So the order of the events of a group
-// does not matter, and a lane that changed many times is placed once.
+// No core asks another for a decision. An event changes the cores that it
+// concerns, and marks the lanes and queues that it affects (mark, markQueue,
+// markAll). One loop, refresh, asks the limits about each of them, puts the
+// answer into the chooser, lets the window request reads, and sets the wake-up.
+// So the order of the events of a group does not matter, and a lane that
+// changed many times is placed once.
 //
 // The package is pure: it reads no clock, starts no goroutine, takes no lock
-// and does no I/O. A Planner is not safe for concurrent use. The exception is
-// Pick.Permitted, which reads only the atomic ends of at most two leases.
+// and does no I/O. A Planner is not safe for concurrent use. The exceptions are
+// Pick.Lane, which reads only constants, and Pick.Permitted, which reads the
+// atomic ends of at most two leases.
 package planner

@@ -53,9 +53,9 @@ type ahead struct {
 	behind bool
 
 	// scan means that the lane is read again from its start, until a read finds
-	// no new task. Either the store's head is earlier than all known tasks, so
-	// a hint was missed, or checkLane has requested the scan. scanned is the
-	// end of the part that was read again.
+	// no new task. A scan starts if the store's first task is earlier than all
+	// known tasks, because then a hint was lost, or if checkLane requests it.
+	// scanned is the end of the part that was read again.
 	scan       bool
 	scanned    task.Position
 	rescanned  time.Duration // when checkLane last requested a scan
@@ -69,15 +69,15 @@ type ahead struct {
 
 // turn is the knowledge of the chooser about a lane.
 type turn struct {
-	state      laneState
-	opened     time.Duration // see waited
-	readySince time.Duration // when it last became ready
-	rests      bool          // it is blocked by LimitUnsent, which is no obstacle: see waited
-	running    int           // attempts, from the claim to the settlement
-	allowance  int           // see slots
-	node       node[*lane]   // among the ready lanes of its queue and priority
-	served     task.Millis   // when a task was last picked; zero means never
-	lastPick   uint64        // the number of that pick
+	state         laneState
+	obstacleEnded time.Duration // see waited
+	readySince    time.Duration // when it last became ready
+	rests         bool          // it is blocked by LimitUnsent, which is no obstacle: see waited
+	running       int           // attempts, from the claim to the settlement
+	allowance     int           // see slots
+	node          node[*lane]   // among the ready lanes of its queue and priority
+	served        task.Millis   // when a task was last picked; zero means never
+	lastPick      uint64        // the number of that pick
 }
 
 type laneState uint8
@@ -128,8 +128,9 @@ func (a *ahead) next() task.Millis {
 	return a.earliest()
 }
 
-// left reports whether p is in the part that is left for a later read.
-func (a *ahead) left(p task.Position) bool { return a.behind && a.cursor.Less(p) }
+// skips reports whether p is after the cursor, in the part that a later read
+// gets.
+func (a *ahead) skips(p task.Position) bool { return a.behind && a.cursor.Less(p) }
 
 // overdue returns how many known tasks are due, and for how long the first of
 // them has been due.
@@ -157,12 +158,11 @@ func (a *ahead) dueBy(until task.Millis, most int) (n int) {
 	return n
 }
 
-// truncate keeps the keep earliest tasks, at least one. The other tasks, and
-// all that were left before, are read again later. It returns how many tasks it
-// dropped.
+// truncate drops all but the earliest keep tasks, where keep must be at least
+// 1, and returns how many it dropped. Dropped tasks are read again later.
 func (a *ahead) truncate(keep int) int {
 	gone := a.cut(keep)
-	fromHints := a.cursor == task.Position{} && !a.behind // hints opened the lane, and they are nearly all it has
+	fromHints := a.cursor == task.Position{} && !a.behind // hints opened the lane, so nearly all its tasks are known
 	if last := a.order.items[keep-1].position(); fromHints || last.Less(a.cursor) {
 		a.cursor = last
 	}
@@ -190,7 +190,7 @@ func (a *ahead) trim(p task.Position) int {
 	return a.cut(keep)
 }
 
-// cut keeps the keep earliest tasks and returns how many it dropped.
+// cut drops all but the earliest keep tasks, and returns how many it dropped.
 func (a *ahead) cut(keep int) int {
 	items := a.order.items
 	gone := len(items) - keep

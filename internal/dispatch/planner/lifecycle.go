@@ -7,7 +7,8 @@ import (
 )
 
 // laneOf returns a lane, and opens it if it is not known. It returns nil if the
-// queue of an unknown lane is held: tasks of such a lane must not be kept.
+// lane is unknown and its queue holds tasks of its priority, because these must
+// not be kept.
 func (pl *Planner) laneOf(name task.Lane, now task.Millis) *lane {
 	if l := pl.lanes[name]; l != nil {
 		return l
@@ -55,7 +56,7 @@ func (pl *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	pl.leaseLimits(q)
 	pl.queues[key] = q
 	q.inNamespace, n.all = len(n.all), append(n.all, q)
-	pl.refresh(q, now)
+	pl.checkHold(q, now)
 	return q
 }
 
@@ -101,8 +102,8 @@ func (pl *Planner) drop(l *lane) {
 	pl.filled(&d.update, l.inDestination)
 }
 
-// without returns list without the member at index at. The last member takes
-// that index. place returns a pointer to a member's stored index.
+// without removes list[at], moves the last member there, and returns the
+// shorter list. place returns a pointer to a member's stored index.
 func without[T any](list []T, at int, place func(T) *int) []T {
 	last := len(list) - 1
 	list[at] = list[last]

@@ -17,13 +17,13 @@ type limits struct {
 	pending  []*LimitLease // leases that send a request next
 	asking   int           // number of leases with a request under way
 	needSlot []*LimitLease // leases that request permits when a slot becomes free
-	stopping bool          // no more tasks start
+	stopping bool          // Stop was called
 }
 
 // gate describes the attempts that the limits of a queue allow now.
 type gate struct {
 	hand    bool          // tasks that were run by hand may start
-	routine bool          // so may the others
+	routine bool          // all other tasks may start too
 	next    time.Duration // when routine may become true; zero means unknown
 }
 
@@ -61,8 +61,8 @@ func (q *queue) full(now time.Duration) bool {
 }
 
 // blocks returns why l must wait, and the end of that wait; zero means unknown.
-// Reasons that also concern other lanes of its queue are not counted. A lane
-// runs at most most attempts.
+// It leaves out reasons that concern all lanes of the queue. most is the
+// maximum number of attempts of l.
 func (l *lane) blocks(most int, now time.Duration) (by Limit, until time.Duration) {
 	if by, until = l.destination.blocks(l, now); by != noLimit {
 		return by, until

@@ -11,17 +11,17 @@ import (
 // attempts start. All of these start if the bucket is full at first and there
 // is enough work. The bucket fills on the monotonic clock.
 //
-// It is a token bucket that computes with one instant: after n starts since
-// filled, the bucket is full again at filled + n·interval. That instant is
-// computed from the count, because adding up intervals would accumulate
-// rounding errors.
+// It is a token bucket that stores one instant and a count: after n starts
+// since filled, it is full again at filled + n·interval. It stores n, because
+// adding up intervals would accumulate rounding errors.
 //
 // A pick reserves a token, and its start charges the token, so a pick without a
-// granted claim is never charged. A start that then sends nothing keeps its token.
+// granted claim is never charged. A start stays charged even if the attempt
+// then sends nothing.
 type bucket struct {
 	interval float64 // nanoseconds for one token; zero means no limit
 	burst    float64
-	filled   time.Duration // when the bucket was full last
+	filled   time.Duration // when count began: the bucket was full, or was configured
 	count    float64       // tokens charged since filled; a fraction after a change of the rate
 	reserved int
 }

@@ -6,10 +6,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// destination is a host and port to which a namespace sends, and the lanes that
-// lead there. Each attempt's result counts for all these lanes. If one
-// namespace has trouble with a shared receiver, other namespaces are not
-// affected.
+// destination is a receiver (host and port) or a kind of handler, as one
+// namespace uses it, with its lanes. Each attempt's result counts for all these
+// lanes, but not for other namespaces that use the same receiver.
 type destination struct {
 	key       destinationKey
 	number    uint64
@@ -18,10 +17,10 @@ type destination struct {
 
 	inNamespace int // its index in the namespace's list
 	update      update
-	wakeup      Wakeup // set for the end of the next of the waits below
+	wakeup      Wakeup // set for when the next wait below ends
 
 	kind         *kind // nil: it is a receiver
-	runs         bool  // this process runs its tasks: it sends requests, or has a handler for them
+	runs         bool  // this node runs its tasks: it sends requests, or has a handler for them
 	class        class
 	silences     int // attempts in a row that ended without a reply
 	failures     int // attempts in a row that ended without a reply, or with a status that means trouble
@@ -29,8 +28,8 @@ type destination struct {
 	breaker      breaker
 	retryAt      time.Duration // the receiver asked for no request before this time
 	delayedSince time.Duration // the start of the unbroken series of such delays; valid if retryAt is set
-	rested       time.Duration // we could not send, and do not try again before this time
-	lastReply    time.Duration // when the latest attempt ended
+	restUntil    time.Duration // for a local reason nothing could be sent; no attempt starts before this time
+	lastEnd      time.Duration // when the latest attempt ended
 }
 
 type destinationKey struct{ namespace, destination string }
@@ -47,8 +46,8 @@ func (d *destination) blocks(l *lane, now time.Duration) (by Limit, until time.D
 	switch {
 	case !d.runs:
 		return LimitRunner, 0
-	case now < d.rested:
-		return LimitUnsent, d.rested
+	case now < d.restUntil:
+		return LimitUnsent, d.restUntil
 	case l.urgent():
 	case now < d.retryAt:
 		return LimitRetryAfter, d.retryAt
@@ -85,10 +84,10 @@ func (d *destination) delayedBy(began time.Duration) bool {
 	return d.retryAt != 0 && began <= d.retryAt+maxStartDelay
 }
 
-// postpone records that the receiver wants no request before until. Its reply
-// belongs to an attempt that started at began. If that attempt had to wait for
-// an earlier delay, the new delay extends the series of the earlier one.
-// attempted ends a series when the receiver accepts a request.
+// postpone records that the receiver wants no request before until. began is
+// when the attempt of that reply started. If it had to wait for an earlier
+// delay, the series of delays continues. The series ends when the receiver
+// accepts a request: see attempted.
 func (d *destination) postpone(began, now, until time.Duration) {
 	switch {
 	case d.delayedBy(began):
@@ -108,7 +107,7 @@ func (d *destination) next(now time.Duration) time.Duration {
 			next = at
 		}
 	}
-	earlier(d.rested)
+	earlier(d.restUntil)
 	earlier(d.retryAt)
 	if d.breaker.open {
 		earlier(d.breaker.until)
@@ -116,23 +115,23 @@ func (d *destination) next(now time.Duration) time.Duration {
 	return next
 }
 
-// closedUntil returns the latest of three ends: of d.rested, of the delay that
-// the receiver asked for, and of an open breaker. Only the first one stops
+// waitsUntil returns the latest of three ends: of d.restUntil, of the delay
+// that the receiver asked for, and of an open breaker. Only the first one stops
 // tasks that were run by hand. If the result is at most now, all three are
 // over.
-func (d *destination) closedUntil() time.Duration {
-	until := max(d.rested, d.retryAt)
+func (d *destination) waitsUntil() time.Duration {
+	until := max(d.restUntil, d.retryAt)
 	if d.breaker.open {
 		until = max(until, d.breaker.until)
 	}
 	return until
 }
 
-// attempted applies the end of an attempt with the outcome cause, and reports
-// whether the destination's lanes must be placed again.
+// attempted applies the end of an attempt at d, whose outcome is cause. It
+// reports whether the lanes of d must be placed again.
 func (l *limits) attempted(d *destination, p *Pick, e Evidence, now time.Duration, cause *task.Outcome) bool {
 	class, before := d.class, d.breaker
-	d.lastReply = now
+	d.lastEnd = now
 	if d.kind != nil {
 		return false // a failure of a handler is about its task
 	}
@@ -156,8 +155,8 @@ func (l *limits) attempted(d *destination, p *Pick, e Evidence, now time.Duratio
 }
 
 // decide returns the new state of the breaker of d. If an attempt began before
-// the breaker opened, its failure does not extend the wait, but its reply closes
-// the breaker.
+// the breaker opened, its failure does not extend the wait. But its reply
+// closes the breaker, unless the status is a failing one.
 func (l *limits) decide(d *destination, p *Pick, e Evidence, now time.Duration) breaker {
 	b := d.breaker
 	probe := p.probe != 0 && p.probe == b.probe
@@ -170,7 +169,7 @@ func (l *limits) decide(d *destination, p *Pick, e Evidence, now time.Duration) 
 	case e != Failing && e != Silent:
 		return b // another attempt may be the probe
 	case probe, !b.open && l.breakAfter > 0 && d.failures >= l.breakAfter:
-		b.trip(now, l.breakMost, chance(d.number+uint64(b.opened)<<32))
+		b.trip(now, l.breakMost, chance(d.number+uint64(b.trips)<<32))
 	}
 	return b
 }
@@ -198,14 +197,15 @@ const firstRest = time.Second
 
 // breaker stops attempts to a receiver that fails again and again, because they
 // would use up the tasks' attempts for nothing. It opens after some failures in
-// a row. While it is open, it lets one attempt at a time through, after waits
-// that double, until the receiver replies.
+// a row. While it is open, it lets one attempt through after each wait, and
+// each wait is twice as long as the last, up to a limit. A reply without a
+// failing status closes it.
 type breaker struct {
-	open   bool
-	since  time.Duration // when it opened; valid while open
-	opened int           // how often in a row
-	until  time.Duration // no attempt starts before this time; valid while open
-	probe  uint64        // the number of the pick that decides; zero means that no such pick is under way
+	open  bool
+	since time.Duration // when it opened; valid while open
+	trips int           // how often it opened since it was last closed
+	until time.Duration // no attempt starts before this time; valid while open
+	probe uint64        // the number of the pick that decides; zero means that no such pick is under way
 }
 
 // state returns the state of the breaker at now.
@@ -224,14 +224,14 @@ func (b *breaker) state(now time.Duration) Breaker {
 // receivers that failed at the same time are not all tried again at once.
 func (b *breaker) trip(now, limit time.Duration, chance float64) {
 	rest := limit
-	if b.opened < 32 {
-		rest = min(firstRest<<b.opened, limit)
+	if b.trips < 32 {
+		rest = min(firstRest<<b.trips, limit)
 	}
 	if !b.open {
 		b.since = now
 	}
 	b.open, b.probe = true, 0
-	b.opened++
+	b.trips++
 	b.until = now + rest - time.Duration(chance*float64(rest)/4)
 }
 
@@ -246,9 +246,9 @@ type BreakerChange struct {
 	Cause    *task.Outcome // the outcome of the attempt that changed it; nil means that the Planner forgot the receiver
 }
 
-// recordBreaker records a BreakerChange if d's breaker was closed in before and
-// is open now, or the other way round. cause is the outcome of the attempt that
-// changed it, or nil.
+// recordBreaker records a BreakerChange if the breaker of d has opened or
+// closed, where before is its earlier state. cause is the outcome of the
+// attempt that changed it, or nil.
 func (l *limits) recordBreaker(d *destination, before breaker, now time.Duration, cause *task.Outcome) {
 	b := &d.breaker
 	if b.open == before.open {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// keepPermits is how long permits are kept for which no other node waits.
-	// keepTokens is the same for tokens, and the longest delay before their use
-	// is reported.
+	// keepPermits is how long a node keeps unused permits if no other node
+	// waits. keepTokens is that time for tokens, and their use is reported at
+	// its end too.
 	keepPermits, keepTokens = time.Second, 50 * time.Millisecond
 	// firstAskWait is the wait before the first repeat of a failed request.
 	firstAskWait = 50 * time.Millisecond
-	// mostAsked limits one request, because the due tasks must be counted for
-	// it.
+	// mostAsked bounds the due tasks for which one request asks, because they
+	// must be counted.
 	mostAsked = 4096
 
 	nowhen = time.Duration(math.MaxInt64)
@@ -31,7 +31,7 @@ const (
 // Held permits and tokens count until the lease ends. The lease starts when the
 // request is sent, not when the reply comes, so it ends on this node before any
 // other node can get the permits. A permit that a request returns is not used
-// after the request is built, and a new one only after the reply.
+// after the request is built, and a new permit is not used before the reply.
 type LimitLease struct {
 	scope       store.PermitScope
 	queue       *queue
@@ -39,7 +39,7 @@ type LimitLease struct {
 	wakeup      Wakeup
 
 	held  int // attempts that can be under way
-	share int // the share of this node while other nodes wait, to which held must shrink; -1 means that no other node waits
+	share int // the most permits that this node may hold while other nodes wait; -1 means that none waits
 
 	tokens   int           // available, reserved ones included
 	reserved int           // reserved by picks
@@ -48,12 +48,13 @@ type LimitLease struct {
 	usedAt   time.Duration // when the last token was used
 	low      int           // request more when at most this many tokens are free
 
-	// until is the end of the lease. The Planner writes it, and an attempt
-	// reads it before it writes its request. They share only this word.
+	// until is the end of the lease. Only the Planner writes it. An attempt
+	// reads it directly before it sends its request, and they share no other
+	// field.
 	until    atomic.Int64
 	renew    time.Duration
 	askAt    time.Duration // when to ask again, from the last reply; zero means whenever it is useful
-	backsOff bool          // the last reply granted less than the request, or failed: do not ask before askAt
+	backsOff bool          // the last request failed or was granted only in part, so the next one waits for askAt
 	replied  time.Duration
 
 	pending   bool // it is in limits.pending
@@ -126,12 +127,12 @@ func (l *LimitLease) charge(now time.Duration) {
 }
 
 // expire removes all permits and tokens after the end of the lease. The reply
-// to a request that is under way already includes the tokens used since that
-// request.
+// to a request under way still counts tokens that were used meanwhile, so
+// granted subtracts them, and reported must not change.
 func (l *LimitLease) expire() {
 	l.held, l.tokens, l.share, l.askAt, l.backsOff = 0, 0, -1, 0, false
 	if !l.asking {
-		l.reported = l.used // the other nodes' parts no longer depend on ours
+		l.reported = l.used // no report is needed: the store can already have given this part to other nodes
 	}
 	l.until.Store(0)
 }
@@ -167,16 +168,17 @@ func (l *LimitLease) hasLeftover() bool {
 }
 
 // exhausted reports whether the last token was used and its use is not reported
-// to the store yet. Until that report, other nodes or this one can miss tokens.
+// to the store yet. Until that report, this node and others can get too few
+// tokens.
 func (l *LimitLease) exhausted() bool { return l.tokens < 1 && l.used > l.reported }
 
-// inUse reports whether its limit is still in force.
+// inUse reports whether l is still the lease of its queue or destination.
 func (l *LimitLease) inUse() bool {
 	return l.queue.lease == l || l.destination != nil && l.destination.lease == l
 }
 
-// needsPermits reports whether a task that is due waits for a permit or a token,
-// unless a slot is missing too.
+// needsPermits reports whether a due task needs a permit or a token, or soon
+// will. It does not check for a slot.
 func (l *LimitLease) needsPermits() bool {
 	if l.destination != nil {
 		return l.destination.running >= l.held && l.held < l.limit() && slices.ContainsFunc(l.destination.lanes, (*lane).busy)
@@ -189,8 +191,8 @@ func (l *LimitLease) needsPermits() bool {
 	return l.limit() > 0 && (hand || routine) && q.running >= l.held && l.held < l.limit()
 }
 
-// ask returns the request of l, for due tasks. Permits that the request returns
-// are not held from now on.
+// ask returns the next request of l, so that due more tasks can start. Permits
+// that the request returns are not held from now on.
 func (l *LimitLease) ask(due int, stopping bool, now time.Duration) store.PermitAsk {
 	q := l.queue.settings
 	if !l.lives(now) {

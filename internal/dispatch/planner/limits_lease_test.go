@@ -139,7 +139,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 					}
 				}
 			}
-			pl.Settle(now)
+			pl.Refresh(now)
 			sum := 0
 			for i, pl := range planners {
 				if s := leaseOf(pl); s != nil && s.lives(monotonic) {
@@ -285,7 +285,7 @@ func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
 		o.window.forget(l, it) // it was cancelled
 	}
 	o.mark(l, false)
-	o.Settle(noon)
+	o.Refresh(noon)
 	o.passes(2 * keepTokens)
 	grant := o.asks()
 	o.due(1)

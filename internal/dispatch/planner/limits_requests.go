@@ -18,11 +18,11 @@ func (l *limits) requestNow(lease *LimitLease) {
 	}
 }
 
-// renewLease returns the lease that a limit needs: a new one if it has just
-// become limited, none if it is no longer limited. Permits of a limit that was
-// removed are held until their lease ends. If the limit may have changed, the
-// lease asks again.
-func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destination string, qd *queueDestination) *LimitLease {
+// leaseFor returns the lease for a queue or a destination: a new one if a limit
+// was added, nil if the limit was removed. Permits of a limit that was removed
+// are held until their lease ends. An existing lease asks again, because its
+// limit can have changed.
+func (pl *Planner) leaseFor(old *LimitLease, limited bool, q *queue, destination string, qd *queueDestination) *LimitLease {
 	switch {
 	case !limited || !pl.limits.shared:
 		pl.dropLease(old)
@@ -38,14 +38,14 @@ func (pl *Planner) renewLease(old *LimitLease, limited bool, q *queue, destinati
 
 // leaseLimits gives q and its destinations the leases that the limits of q need.
 func (pl *Planner) leaseLimits(q *queue) {
-	q.lease = pl.renewLease(q.lease, q.settings.Concurrency > 0 || q.settings.Rate > 0, q, "", nil)
+	q.lease = pl.leaseFor(q.lease, q.settings.Concurrency > 0 || q.settings.Rate > 0, q, "", nil)
 	for destination, qd := range q.destinations {
 		pl.leaseDestination(q, destination, qd)
 	}
 }
 
 func (pl *Planner) leaseDestination(q *queue, destination string, qd *queueDestination) {
-	qd.lease = pl.renewLease(qd.lease, q.settings.PerDestination > 0, q, destination, qd)
+	qd.lease = pl.leaseFor(qd.lease, q.settings.PerDestination > 0, q, destination, qd)
 }
 
 // dropLease stops the wake-up of a lease, which can be nil.
@@ -77,7 +77,8 @@ func (pl *Planner) HintPermits(scopes []store.PermitScope) {
 }
 
 // considerRequest decides whether a request of l is useful now. It sets the
-// wake-up for the time when a request is due in any case. l can be nil.
+// wake-up for the next necessary request or for the end of the lease, whichever
+// is first. l can be nil.
 func (pl *Planner) considerRequest(l *LimitLease) {
 	if l == nil || l.pending {
 		return
@@ -97,8 +98,8 @@ func (pl *Planner) considerRequest(l *LimitLease) {
 }
 
 // lacksPermits reports whether more permits or tokens would let a task start.
-// If only a slot is missing, l is registered for freed, because no other event
-// might trigger a check.
+// If only a slot is missing, l is added to needSlot, because perhaps no other
+// event would check it again.
 func (pl *Planner) lacksPermits(l *LimitLease) bool {
 	switch {
 	case pl.limits.stopping || !l.needsPermits():
@@ -112,9 +113,9 @@ func (pl *Planner) lacksPermits(l *LimitLease) bool {
 	return false
 }
 
-// freed considers the leases that did not ask because no slot was free. Each of
-// them asks once, for enough permits to use the slot, and pauses afterwards, so
-// this costs little.
+// freed considers the leases that did not ask because no slot was free. Each
+// lease asks once, for enough permits for the slot, and then waits for the
+// reply, so this costs little.
 func (pl *Planner) freed() {
 	some := pl.limits.needSlot
 	pl.limits.needSlot = nil
@@ -170,7 +171,7 @@ func (pl *Planner) countStartable(l *LimitLease, now task.Millis) int {
 
 // Asks returns at most limit requests, and the lease of each.
 func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []store.PermitAsk) {
-	pl.settle(now)
+	pl.refresh(now)
 	n := min(len(pl.limits.pending), limit)
 	if n == 0 {
 		return nil, nil
@@ -202,7 +203,8 @@ func (pl *Planner) Granted(l *LimitLease, r store.PermitReply, start time.Durati
 // way.
 func (pl *Planner) Quiet() bool { return pl.limits.asking == 0 && len(pl.limits.pending) == 0 }
 
-// Stop lets no more tasks start, and returns unused permits and tokens.
+// Stop makes the leases return unused permits and tokens: see Asks. Take must
+// not be called after Stop.
 func (pl *Planner) Stop() {
 	pl.limits.stopping = true
 	for _, q := range pl.queues {

@@ -154,7 +154,7 @@ func TestAChangeForManyLanesIsAppliedInPieces(t *testing.T) {
 		}
 		return n
 	}
-	pl.Settle(now)
+	pl.Refresh(now)
 	before := ready()
 	pl.Slow(&Pick{lane: pl.lanes[queueOfCrowd(0)], picked: pl.monotonic}, time.Minute)
 	if n := before - ready(); before != manyLanes() || n > most {
@@ -165,7 +165,7 @@ func TestAChangeForManyLanesIsAppliedInPieces(t *testing.T) {
 	}
 	for steps := 0; len(pl.updates) > 0; steps++ {
 		was := ready()
-		if pl.Settle(now); was-ready() > most || steps > manyLanes() {
+		if pl.Refresh(now); was-ready() > most || steps > manyLanes() {
 			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
 		}
 	}
@@ -197,7 +197,7 @@ func TestEachQueueHasItsTurnEvenIfTheReceiverDefersOften(t *testing.T) {
 		}
 		pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, time.Second)
 		for len(pl.updates) > 0 {
-			pl.Settle(now)
+			pl.Refresh(now)
 		}
 	}
 	if len(seen) < lanes {

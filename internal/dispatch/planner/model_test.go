@@ -337,7 +337,7 @@ func sorted[K comparable, V any](m map[K]V) []V {
 // work does all updates that are left, as the Dispatcher does step by step.
 func (w *world) work() {
 	for more := true; more; more = len(w.planner.updates) > 0 {
-		w.survey = w.planner.Settle(w.now).Survey || w.survey
+		w.survey = w.planner.Refresh(w.now).Survey || w.survey
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // Pick is a task that must be claimed now. It holds a slot and reserves a token
-// of its queue, but a task that was run by hand needs none, because it ignores
-// the rate.
+// of its queue. A task that was run by hand needs no token, because the rate
+// does not apply.
 type Pick struct {
 	Key           task.Key
 	Due           task.Millis
@@ -16,7 +16,7 @@ type Pick struct {
 	Waited        time.Duration // see waited
 
 	lane  *lane
-	probe uint64 // the number of the pick; zero means that the result of the attempt decides about no breaker
+	probe uint64 // the number of the pick if its attempt is the probe of a breaker, otherwise zero
 
 	// shared holds the leases of the queue and of its destination, where nil
 	// means that nodes share no such limit.
@@ -29,8 +29,9 @@ type Pick struct {
 	charges bool          // its token comes from the lease, not from the bucket
 }
 
-// Lane returns the lane of the task. It can be called at any time. The name is
-// not a field because a copy would double the size of a pick.
+// Lane returns the lane of the task. It can be called by any goroutine at any
+// time. The name is not a field, because a copy would double the size of a
+// pick.
 func (p *Pick) Lane() task.Lane { return p.lane.name }
 
 // Take returns at most limit tasks that are due and can start now, in the order
@@ -38,7 +39,7 @@ func (p *Pick) Lane() task.Lane { return p.lane.name }
 func (pl *Planner) Take(now task.Millis, limit int) []Pick {
 	var picks []Pick
 	for checks := limit + pl.pieces; len(picks) < limit && checks > 0; checks-- {
-		pl.settle(now)
+		pl.refresh(now)
 		l := pl.choose.first(pl.monotonic)
 		if l == nil {
 			break
@@ -58,7 +59,7 @@ func (pl *Planner) moved(l *lane, now task.Millis) bool {
 	}
 	was := l.node.cost
 	pl.mark(l, false)
-	pl.settle(now)
+	pl.refresh(now)
 	return l.state != ready || l.node.cost != was
 }
 
@@ -121,9 +122,8 @@ func (p *Pick) reserved() *int {
 	return &p.lane.queue.bucket.reserved
 }
 
-// Permitted reports whether the leases of p's permits still hold. Unlike all
-// other methods it can be called at any time, by any goroutine: see
-// LimitLease.until.
+// Permitted reports whether the leases of p's permits still hold. Like Lane, it
+// can be called by any goroutine at any time: see LimitLease.until.
 func (p *Pick) Permitted(now time.Duration) bool {
 	q, qd := p.shared[0], p.shared[1]
 	return (!p.permit || q.lives(now)) && (qd == nil || qd.lives(now))
@@ -159,8 +159,8 @@ func (pl *Planner) Slow(p *Pick, wait time.Duration) {
 // run by hand.
 func (pl *Planner) Rest(p *Pick, wait time.Duration) {
 	d := p.lane.destination
-	if until := pl.monotonic + wait; until > d.rested {
-		d.rested = until
+	if until := pl.monotonic + wait; until > d.restUntil {
+		d.restUntil = until
 		pl.reopen(d)
 	}
 }

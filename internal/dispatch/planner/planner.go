@@ -27,9 +27,9 @@ type Planner struct {
 	kinds        map[string]*kind
 	number       uint64 // the last number of a lane, queue, destination or namespace
 
-	lanesChanged  []*lane   // for settle
-	queuesChanged []*queue  // for settle
-	slotFreed     bool      // for settle: an attempt has ended
+	lanesChanged  []*lane   // for refresh
+	queuesChanged []*queue  // for refresh
+	slotFreed     bool      // for refresh: an attempt has ended
 	updates       []*update // unfinished updates, in round-robin order
 	pieces        int       // number of lanes in one piece
 	wakeups       []*Wakeup // for effects: those with a changed moment
@@ -47,13 +47,15 @@ type Config struct {
 	Shared     bool          // nodes share the limits: see LimitLease
 
 	// Slots is the maximum number of requests that are under way at once. If it
-	// is 0, this process sends no requests. Handlers is the same for handlers.
+	// is 0, this node sends no requests. Handlers is the maximum number of
+	// attempts of handlers that are under way at once.
 	Slots, Handlers int
 
-	// Kinds has the kinds for which this process has handlers. Each has the
+	// Kinds has the kinds for which this node has handlers. Each has the
 	// maximum number of its tasks that run at once, or zero for no limit except
 	// Handlers. At most MaxLimitedKinds can have a limit. Tasks of other kinds
-	// wait, and so do those of other namespaces than KindsOf, unless it is empty.
+	// wait. If KindsOf is not empty, tasks of kinds in other namespaces wait
+	// too.
 	Kinds   map[string]int
 	KindsOf string
 }
@@ -79,8 +81,8 @@ func New(c Config) *Planner {
 // each group of other calls.
 func (pl *Planner) Tick(monotonic time.Duration) { pl.monotonic = monotonic }
 
-// Configure applies settings, or none if s is nil. The cost is O(queues with
-// lanes), because the lanes of a changed queue are updated in pieces.
+// Configure applies settings, or none if s is nil. The cost is O(known queues),
+// because the lanes of a changed queue are updated later, in pieces.
 func (pl *Planner) Configure(now task.Millis, s *settings.Settings) {
 	if s == nil {
 		s = none
@@ -99,13 +101,13 @@ func (pl *Planner) Configure(now task.Millis, s *settings.Settings) {
 			q.bucket.configure(next, pl.monotonic)
 		}
 		pl.leaseLimits(q)
-		pl.refresh(q, now)
+		pl.checkHold(q, now)
 		pl.markAll(&q.update)
 	}
 }
 
-// Hint applies a notice of the store: a task waits, or waits for another time
-// than before, or an occurrence of a schedule has ended.
+// Hint applies a notice of the store. A notice says that a task waits, that its
+// due time changed, or that an occurrence of a schedule ended.
 func (pl *Planner) Hint(now task.Millis, e task.Entry) {
 	if e.Hint == task.OccurrenceEnded {
 		pl.occurrenceEnded(e)
@@ -141,6 +143,7 @@ func (pl *Planner) Size() (tasks, lanes, broken int) {
 	return pl.window.total, len(pl.lanes), pl.limits.broken
 }
 
-// StoreAway records that the store, or a shard of it, did not reply. The time
-// up to now does not count as a delay by the receiver: see delayedFor.
+// StoreAway records that the store, or a shard of it, did not reply. Until now
+// the store may have delayed the tasks, so delayedFor does not attribute that
+// time to the receiver.
 func (pl *Planner) StoreAway() { pl.storeFailedAt = pl.monotonic }

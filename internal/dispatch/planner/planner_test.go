@@ -121,7 +121,7 @@ func (w *world) verifyKnown() {
 }
 
 // verifyMarks checks that each event has marked all that it changed: if all
-// lanes and queues are settled again, nothing changes.
+// lanes and queues are refreshed again, nothing changes.
 func (w *world) verifyMarks() {
 	places := func() (all []string) {
 		for _, l := range sorted(w.planner.lanes) {
@@ -139,7 +139,7 @@ func (w *world) verifyMarks() {
 	for _, q := range w.planner.queues {
 		w.planner.markQueue(q)
 	}
-	w.planner.settle(w.now)
+	w.planner.refresh(w.now)
 	for i, place := range places() {
 		if place != before[i] {
 			w.Fatalf("an event has not marked what it changed:\n%s\n%s", before[i], place)
@@ -171,7 +171,7 @@ func (w *world) drain() {
 			w.fire(100)
 		}
 		for k, r := range w.tasks {
-			if t := w.planner.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.monotonic) {
+			if t := w.planner.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.waitsUntil() <= w.monotonic) {
 				w.Fatalf("%v is overdue by %d ms and was not found", k, w.now-r.due)
 			}
 		}
@@ -191,7 +191,7 @@ func (w *world) earliest() task.Millis {
 		due = min(due, r.due)
 	}
 	for _, t := range w.planner.destinations { // no event may come before a wait ends
-		if t.closedUntil() > w.monotonic {
+		if t.waitsUntil() > w.monotonic {
 			return w.now
 		}
 	}

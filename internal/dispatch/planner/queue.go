@@ -44,15 +44,15 @@ type queue struct {
 	marked       bool   // it is in Planner.queuesChanged
 	gone         bool   // it was forgotten
 
-	free    time.Duration // when the queue was last released, or added to the Planner; not valid while it is held or stopped
-	opened  time.Duration // see waited
-	closed  bool          // a limit or a setting stops its due tasks
-	held    bool          // only tasks that were run by hand are claimed and kept
-	stopped bool          // its namespace is suspended: no task is claimed or kept, and no schedule is fired
-	bucket  bucket
-	lease   *LimitLease // nil means that the queue has no limits, or that no other node shares them
-	running int
-	tried   [classes]int // attempts under way, by the class of their destination at the pick
+	free          time.Duration // when a hold or a suspension of the queue last ended, or when it was added; not valid during one
+	obstacleEnded time.Duration // see waited
+	hasObstacle   bool          // a limit or a setting stops its due tasks
+	held          bool          // only tasks that were run by hand are claimed and kept
+	stopped       bool          // its namespace is suspended: no task is claimed or kept, and no schedule is fired
+	bucket        bucket
+	lease         *LimitLease // nil means that the queue has no limits, or that no other node shares them
+	running       int
+	tried         [classes]int // attempts under way, by the class of their destination at the pick
 
 	busy int   // number of lanes with a task that is due
 	pass int64 // the pass of the priority that was served last
@@ -79,9 +79,9 @@ type priorityBand struct {
 	pass  int64           // the band with the smallest pass is served next
 }
 
-// servedRank is the rank of a queue in its namespace, or of a namespace. The queue
-// or namespace that has waited longest is next, counted from when it was last
-// served or became busy, whichever was later.
+// servedRank is the rank of a queue in its namespace, or of a namespace. The
+// queue or namespace that has waited longest is next. Its wait begins when it
+// is served, or later when it becomes busy.
 type servedRank struct {
 	since  uint64 // the number of the latest pick when the wait began
 	number uint64
@@ -98,18 +98,18 @@ func (q *queue) needsToken() bool {
 	return q.quarantined() || q.bands[task.High].lanes.size+q.bands[task.Normal].lanes.size+q.bands[task.Low].lanes.size > 0
 }
 
-// hasReady reports whether q has a lane with a due task that no destination stops.
+// hasReady reports whether q has a ready lane.
 func (q *queue) hasReady() bool { return q.needsToken() || q.bands[task.RunNow].lanes.size > 0 }
 
 // holds reports whether tasks of q with this priority must wait because q is
 // held or its namespace is suspended.
 func (q *queue) holds(p task.Priority) bool { return q.stopped || q.held && p != task.RunNow }
 
-// refresh notices that the settings hold q, or hold it no more: its pause may
-// have ended. Tasks of a held queue are not kept, because they would use the
-// room of other queues for as long as the hold lasts. They are read again
-// afterwards.
-func (pl *Planner) refresh(q *queue, now task.Millis) {
+// checkHold compares q with its settings, because a hold can have begun or
+// ended. Tasks of a held queue are not kept, except those that were run by
+// hand, because they would use the room of other queues. They are read again
+// after the hold.
+func (pl *Planner) checkHold(q *queue, now task.Millis) {
 	pl.markQueue(q)
 	held, stopped := q.settings.Held(now), q.namespace.suspended
 	if held == q.held && stopped == q.stopped {

@@ -54,7 +54,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case w.lossy > 0 && (l.state == blocked || l.queue.wakeup.IsSet() && !urgent): // time has ended the wait, and the wake-up was lost
 		return false
-	case w.monotonic < t.rested, !urgent && (w.monotonic < t.retryAt || t.breaker.open && (w.monotonic < t.breaker.until || t.breaker.probe != 0)):
+	case w.monotonic < t.restUntil, !urgent && (w.monotonic < t.retryAt || t.breaker.open && (w.monotonic < t.breaker.until || t.breaker.probe != 0)):
 		return false
 	case w.suspended[l.name.Namespace]:
 		return false

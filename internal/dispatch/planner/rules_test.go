@@ -67,7 +67,7 @@ func TestATaskOfAReadyLaneIsNotPickedEarly(t *testing.T) {
 	} {
 		pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 		pl.Hint(noon, entry("host", "t", noon))
-		if !pl.Settle(noon).Claim {
+		if !pl.Refresh(noon).Claim {
 			t.Fatal("the lane is not ready")
 		}
 		now := change(pl)
@@ -82,12 +82,12 @@ func TestATaskOfAReadyLaneIsNotPickedEarly(t *testing.T) {
 func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 1000, Slots: 10})
 	pl.Hint(noon-1000, entry("host", "t", noon))
-	armed := pl.Settle(noon - 1000).Wakeups
+	armed := pl.Refresh(noon - 1000).Wakeups
 	if len(armed) != 1 || armed[0].Wall != noon {
 		t.Fatalf("armed: %v", armed)
 	}
 	pl.Wake(armed[0], noon-500)
-	if again := pl.Settle(noon - 500).Wakeups; len(again) != 1 || again[0].Wall != noon {
+	if again := pl.Refresh(noon - 500).Wakeups; len(again) != 1 || again[0].Wall != noon {
 		t.Fatalf("armed again: %v", again)
 	}
 }
@@ -175,7 +175,7 @@ func TestEarlierTasksReplaceHintsBeyondTheCursor(t *testing.T) {
 			t.Fatalf("%s takes the room of earlier tasks", name)
 		}
 	}
-	if !l.needsRead || !l.left(task.Position{Due: noon + 9000}) {
+	if !l.needsRead || !l.skips(task.Position{Due: noon + 9000}) {
 		t.Error("the rest will not be read")
 	}
 }

@@ -4,8 +4,8 @@ import "github.com/foliot/foliot/internal/task"
 
 // Schedules have lanes of their own, in the due index and in the Planner, so
 // they are found in the same way as tasks. But they are not claimed, need no
-// slot and have no limits. At its instant a schedule is fired, and the task
-// that it creates waits in the lane of the task.
+// slot and have no limits. When a schedule is due, it is fired, and the new
+// task waits in its own lane.
 
 // firesPerTurn is how many schedules of one namespace are fired in its turn.
 const firesPerTurn = 16
@@ -35,12 +35,12 @@ func (pl *Planner) fires() bool { return len(pl.ended) > 0 || len(pl.firing) > 0
 // occurrence that has ended. Namespaces take turns: a namespace with many
 // schedules delays the schedules of another namespace by at most one batch.
 func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
-	pl.settle(now)
+	pl.refresh(now)
 	for len(pl.ended) > 0 && len(fires) < limit/2 {
 		n := pop(&pl.ended)
 		some := n.ended[:min(firesPerTurn, limit/2-len(fires), len(n.ended))]
 		for _, key := range some {
-			if !n.suspended { // after the suspension it is due again soon
+			if !n.suspended { // when the suspension ends, the schedule is soon due again
 				fires = append(fires, task.Fire{Key: key})
 			}
 		}
@@ -56,7 +56,7 @@ func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		}
 		l.firing = false
 		pl.mark(l, true)
-		pl.settle(now) // behind the other lanes if more of its schedules are due
+		pl.refresh(now) // adds the lane again at the end if more of its schedules are due
 	}
 	return fires
 }

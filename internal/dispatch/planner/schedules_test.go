@@ -15,7 +15,7 @@ func TestAWaitingLaneIsNotForgotten(t *testing.T) {
 	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000, Slots: 1})
 	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}
 	pl.Hint(1000, e)
-	pl.Settle(1000)
+	pl.Refresh(1000)
 	l := pl.lanes[e.Lane]
 	e.Due = task.Never
 	pl.Hint(1000, e)

@@ -13,7 +13,7 @@ type Destination struct {
 	Namespace, Host string // host:port
 
 	Breaker Breaker
-	Until   time.Time // the end of its open breaker or of the delay it asked for; nothing is sent before; zero means neither
+	Until   time.Time // when its latest wait ends: breaker, requested delay, or local failure; zero means no wait
 
 	Running int           // attempts under way
 	Waiting int           // known tasks that wait
@@ -24,27 +24,28 @@ type Destination struct {
 // Limit is the reason why due tasks of a queue wait.
 type Limit string
 
-// The limits. If several apply, the first one is named.
+// The limits. If several limits apply, the one that limitOf or waitsFor checks
+// first is reported.
 const (
-	// noLimit means that no task is due, or that tasks only wait for their
-	// turn: one is about to start, or is in quarantine.
+	// noLimit means that no task is due, or that the next one is about to start
+	// or waits for the quarantine slot.
 	noLimit          Limit = ""
 	LimitSuspended   Limit = "suspended"   // its namespace is suspended
 	LimitPurge       Limit = "purge"       // a purge is under way
 	LimitPause       Limit = "pause"       // the queue is paused
 	LimitConcurrency Limit = "concurrency" // as many attempts are under way as the limit allows
 	LimitRate        Limit = "rate"        // its tokens are used up
-	// LimitRunner means that this process does not run the due tasks: it has no
+	// LimitRunner means that this node does not run the due tasks: it has no
 	// handler for their kinds, or sends no requests.
 	LimitRunner         Limit = "runner"
-	LimitSlots          Limit = "slots"           // the server has no slot left for it
+	LimitSlots          Limit = "slots"           // the node has no slot left for it
 	LimitBreaker        Limit = "breaker"         // the breaker of its destination is not closed
 	LimitRetryAfter     Limit = "retry_after"     // its receiver asked for a delay
 	LimitPerDestination Limit = "per_destination" // the queue allows no more attempts at its destination
 	LimitUnsent         Limit = "unsent"          // for a local reason, the last request to its destination was not sent
-	LimitKind           Limit = "kind"            // its handler runs as often as its own limit allows
+	LimitKind           Limit = "kind"            // as many tasks of its kind are running as the kind's limit allows
 	LimitQuarantine     Limit = "quarantine"      // another task in quarantine runs
-	LimitTurn           Limit = "turn"            // nothing else holds it back: other tasks are first
+	LimitTurn           Limit = "turn"            // only its turn is missing: other tasks start first
 )
 
 // Holds reports whether l holds all tasks of its queue, except those that were
@@ -81,7 +82,7 @@ func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) (
 			Namespace: d.key.namespace, Host: d.key.destination,
 			Breaker: d.breaker.state(pl.monotonic), Running: d.running,
 		}
-		if until := d.closedUntil(); until > pl.monotonic {
+		if until := d.waitsUntil(); until > pl.monotonic {
 			s.Until = pl.wallAt(until, now)
 		}
 		now = walk(&d.lanes, now, pause, func(l *lane, overdue int, oldest time.Duration) {
@@ -110,8 +111,8 @@ func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) (list [
 	return list
 }
 
-// walk calls add for each of the lanes. The list can change in pause. walk
-// returns the last result of pause.
+// walk calls add, then pause, for each lane. The list can change during pause.
+// The result is the last one of pause.
 func walk(lanes *[]*lane, now time.Time, pause func(cost int) time.Time, add func(l *lane, overdue int, oldest time.Duration)) time.Time {
 	for i := 0; i < len(*lanes); i++ {
 		l := (*lanes)[i]
@@ -147,14 +148,14 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return noLimit, time.Time{}
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
-	case !q.hasReady(): // a node without permits requests none while no lane needs them
+	case !q.hasReady(): // no lane is ready, so the queue needs no permits: report what the first busy lane waits for
 		by, end := pl.waitsFor(q.lanes[slices.IndexFunc(q.lanes, (*lane).busy)])
 		return by, pl.endAt(end, now)
 	case q.full(pl.monotonic):
 		return LimitConcurrency, time.Time{}
 	case q.needsToken() && at > pl.monotonic:
 		return LimitRate, pl.endAt(at, now)
-	case !q.node.inTree && !q.quarantineNode.inTree: // a limit has just ended, and the wake-up comes
+	case !q.node.inTree && !q.quarantineNode.inTree: // a limit has just ended, but its wake-up has not come yet
 		return noLimit, time.Time{}
 	case !pl.choose.fits(q):
 		return LimitSlots, time.Time{}
@@ -162,9 +163,10 @@ func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	return noLimit, time.Time{}
 }
 
-// WaitsFor returns why a due task of a lane does not start, and when that reason
-// ends by itself; zero means never, or unknown. Another reason can follow. Of a
-// lane that was not read yet, only the settings and LimitRunner are known.
+// WaitsFor returns why a due task of a lane does not start, and when that
+// reason ends by itself; zero means never, or unknown. Another reason can
+// follow. For a lane that is not known yet, the result is a hold by the
+// settings, LimitRunner, or otherwise LimitTurn.
 func (pl *Planner) WaitsFor(name task.Lane, now time.Time) (by Limit, until time.Time) {
 	if by, until = pl.heldBy(name, now); by != noLimit {
 		return by, until

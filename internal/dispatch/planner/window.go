@@ -14,11 +14,12 @@ const (
 	// leastReserve tasks, because the lanes could otherwise fill the memory.
 	reserve, leastReserve = 32, 4
 	// farChunk and scanChunk bound one read of one lane. firstChunk bounds the
-	// read that finds out whether the lane has many tasks. If a namespace calls
-	// a hundred thousand hosts, most lanes have one or two tasks. If the first
-	// read took 512 tasks, one Peek would serve only four lanes.
+	// read that shows whether a lane has many tasks, because most lanes of a
+	// namespace with many hosts have only one or two. If that read took 512
+	// tasks, one call of store.Peek would serve only four lanes.
 	farChunk, scanChunk, firstChunk = 512, 64, 8
-	// peekChunk bounds one Peek, because its result is handled under the lock.
+	// peekChunk bounds the tasks of one Peek, because its result is handled
+	// under the lock.
 	peekChunk = 2048
 )
 
@@ -56,12 +57,12 @@ func (w *window) apply(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
 		return w.correct(l, it, e.Due, seq)
 	}
-	if l.left(e.Position()) || w.depth(l) == 0 {
+	if l.skips(e.Position()) || w.depth(l) == 0 {
 		return false
 	}
 	if w.room(l) < 1 {
 		w.count(l, -l.truncate((l.order.len()+1)/2))
-		if l.left(e.Position()) {
+		if l.skips(e.Position()) {
 			return false
 		}
 	}
@@ -82,7 +83,7 @@ func (w *window) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 		return false
 	}
 	it.due = due
-	if l.left(it.position()) {
+	if l.skips(it.position()) {
 		w.forget(l, it)
 		return true
 	}
@@ -106,9 +107,9 @@ func (w *window) takeFirst(l *lane) *item {
 }
 
 // Answered records that the store has replied to the claim of a picked task, or
-// to the fire of a schedule. Until the reply, and in reads that were under way
-// when it came, the store can still report the task as waiting. It does nothing
-// if a schedule was fired because an occurrence ended, and it was not due.
+// to the fire of a schedule. Answered ends the time in which reads ignore the
+// task, because reads that begin later see the effect. It does nothing for a
+// schedule that was fired before it was due.
 func (pl *Planner) Answered(k task.Key) {
 	if _, taken := pl.window.taken[k]; taken {
 		pl.window.taken[k] = true
@@ -129,7 +130,8 @@ func (w *window) count(l *lane, n int) {
 }
 
 // depth limits the tasks of l that are kept, independently of the free room. A
-// queue with a rate starts only a limited number of tasks during a window.
+// queue with a rate gets a limit, because it can start only so many tasks
+// during a window.
 func (w *window) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
@@ -146,7 +148,7 @@ func (w *window) depth(l *lane) int {
 //
 // While the window is full, a namespace above its share keeps no new tasks
 // beyond the reserve of its lanes, until enough of its tasks have started.
-// During that time the other namespaces fill their shares. So for a while the
+// Meanwhile the other namespaces can fill their shares, so for a while the
 // window can hold up to twice its size.
 func (w *window) room(l *lane) int {
 	n, depth := l.order.len(), w.depth(l)
@@ -174,8 +176,8 @@ func (w *window) refit(l *lane, now task.Millis) {
 	}
 }
 
-// shorten shortens the window of l after the wall clock has stepped back: hints
-// for times beyond the new end were ignored.
+// shorten moves the cursor of l back after the wall clock has stepped back,
+// because hints beyond the new end were ignored.
 func (w *window) shorten(l *lane, now task.Millis) {
 	end := task.Position{Due: now.Add(w.span) + 1}
 	if end.Less(l.cursor) {
@@ -198,12 +200,11 @@ func (w *window) needsMore(l *lane, now task.Millis) bool {
 // compare compares l with its head in the store, and requests the reads that
 // are necessary. Reads returns them.
 //
-// This finds tasks after their hint was lost, for the following reason. The
-// head of a lane in the store is never later than the lane's earliest task.
-// Known tasks that are due before the lost task leave the lane: their claims
-// are granted, or refused because they had changed. Some of them may have to
-// wait for their turn first. Once they are gone, the head is earlier than all
-// known tasks, so compare reads the lane again and finds the lost task.
+// So compare finds a task whose hint was lost. Until then the store's head can
+// equal a known task that is due earlier. Such a task leaves the lane when its
+// claim is granted, or refused because it had changed, perhaps after a wait for
+// its turn. When all of them have left, the head is earlier than all known
+// tasks, and compare reads the lane again.
 func (w *window) compare(l *lane, head, now task.Millis) {
 	if head <= l.cursor.Due && head < l.earliest() {
 		l.scan, l.scanned = true, task.Position{}
@@ -215,8 +216,8 @@ func (w *window) compare(l *lane, head, now task.Millis) {
 
 // requestRead adds l to its namespace's queue of lanes to read. due is the
 // earliest time at which a task of l can be due. The lane that has waited
-// longest is read first, counted from due or from its last read, whichever was
-// later.
+// longest is read first. Its wait begins at due or at its last read, whichever
+// is later.
 func (w *window) requestRead(l *lane, due task.Millis) {
 	if l.needsRead {
 		return

@@ -13,10 +13,11 @@ type Read struct {
 	seq  uint64 // window.seq at the start of the read: tasks with a larger seq are newer than its result
 }
 
-// Reads returns the reads that are needed now, at most one Peek's worth.
-// AbsorbReads must be called with the result before the next call of Reads.
+// Reads returns the reads that are needed now. Their limits add up to about
+// peekChunk. AbsorbReads must be called with the result before the next call of
+// Reads.
 func (pl *Planner) Reads(now task.Millis) []Read {
-	pl.settle(now)
+	pl.refresh(now)
 	return pl.window.reads(now)
 }
 
@@ -67,8 +68,8 @@ func (pl *Planner) AbsorbReads(now task.Millis, reads []Read, found [][]task.Ent
 	for _, r := range reads {
 		r.lane.reading = false
 	}
-	// Apply the hints that came during the reads. If a task is in a part that is
-	// still left, the next read finds it.
+	// Apply the hints that came during the reads. If such a task is beyond the
+	// cursor, the next read finds it.
 	kept := pl.window.keptHints
 	pl.window.keptHints = nil
 	for _, h := range kept {
@@ -89,10 +90,9 @@ type keptHint struct {
 }
 
 // hint applies a hint, and keeps it if it names an unknown task of a lane that
-// is being read. The read may have started before the task existed, and only the
-// next poll would find the task. Without kept hints, many tasks were late by one
-// poll when a burst came into a lane that is read in parts. At most one Peek's
-// worth of hints is kept for each namespace.
+// is being read. Without this, only the next survey would find a task that was
+// created during the read, so bursts in a lane that is read in parts were late
+// by one survey. At most peekChunk hints are kept for each namespace.
 func (w *window) hint(l *lane, e task.Entry) {
 	w.apply(l, e, w.seq)
 	if ns := l.queue.namespace; l.reading && l.known[e.Name] == nil && ns.keptHints < peekChunk {
@@ -151,7 +151,7 @@ func (w *window) absorbFar(now task.Millis, r Read, found []task.Entry) {
 		return
 	}
 	full := len(found) == r.Limit
-	l.behind = false // tasks that the read found are not left for later
+	l.behind = false // so that absorb does not skip the tasks that were found
 	l.cursor = task.Position{Due: r.Until + 1}
 	for _, e := range found {
 		w.absorb(l, e, r.seq)
@@ -160,7 +160,8 @@ func (w *window) absorbFar(now task.Millis, r Read, found []task.Entry) {
 		return
 	}
 	l.behind, l.cursor = true, found[len(found)-1].Position()
-	// Hints of later tasks have filled the room: the earliest tasks come first.
+	// If hints have filled the lane with later tasks, drop these, so that
+	// earlier tasks can be read.
 	if !w.needsMore(l, now) {
 		w.count(l, -l.trim(l.cursor))
 	}

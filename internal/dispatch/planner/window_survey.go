@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// pageLanes bounds one page of a round. roundPages bounds the namespaces
-	// that have a page in one step, which is the work of one critical section.
+	// pageLanes bounds one page of a round. roundPages is how many namespaces
+	// have a page in one step, which holds the lock once.
 	pageLanes, roundPages = 256, 64
 	// lanePause is how long the next round of a namespace waits for each lane
 	// that the last round has seen, so rounds cost about a tenth of a
-	// processor, for any number of lanes. From 25,000 lanes on, rounds are
-	// rarer than polls.
+	// processor, for any number of lanes. A known lane counts twice, here and
+	// in the store, so a namespace with more than 12,500 known lanes has fewer
+	// rounds than polls.
 	lanePause = 10 * time.Microsecond
 	// rescanEvery is the shortest time between two scans of a lane with tasks
-	// that this process does not run.
+	// that this node does not run.
 	rescanEvery = 10 * time.Second
 )
 
@@ -27,10 +28,10 @@ const (
 // turns, page by page. So a namespace with 100,000 lanes neither delays other
 // namespaces nor holds the lock for long.
 type round struct {
-	under bool          // the round is under way; the namespace is in window.rounds, or in a step
-	again bool          // another round must follow directly
-	next  time.Duration // the earliest begin of the next round
-	poll  uint64        // the last poll in which the store named the namespace
+	active bool          // the round is under way; the namespace is in window.rounds, or in a step
+	again  bool          // another round must follow directly
+	next   time.Duration // the earliest begin of the next round
+	poll   uint64        // the last poll in which the store named the namespace
 
 	// Valid while the round is under way.
 	began       time.Duration
@@ -40,13 +41,13 @@ type round struct {
 	// The indexes down to which lanes, queues and destinations were checked.
 	lane, queue, destination int
 	from                     store.LaneCursor
-	read                     bool // all lanes of the store were read
+	read                     bool // nothing is left to read: all lanes were read, the read failed, or the store has none
 
 	checked task.Millis // when the last round began
 }
 
 // restartSoon lets another round begin at once.
-func (r *round) restartSoon() { r.next, r.again = 0, r.under }
+func (r *round) restartSoon() { r.next, r.again = 0, r.active }
 
 // Page is one step of the round of a namespace.
 type Page struct {
@@ -54,8 +55,8 @@ type Page struct {
 	namespace *namespace
 }
 
-// BeginRounds begins the rounds after their pause. names are the namespaces
-// that have lanes in the store.
+// BeginRounds begins a round for each namespace whose pause is over. names are
+// the namespaces that have lanes in the store.
 func (pl *Planner) BeginRounds(now task.Millis, names []string) {
 	w := &pl.window
 	w.polls++
@@ -63,7 +64,7 @@ func (pl *Planner) BeginRounds(now task.Millis, names []string) {
 		pl.namespaceOf(name).round.poll = w.polls
 	}
 	for _, n := range pl.namespaces {
-		if !n.round.under && n.round.next <= pl.monotonic {
+		if !n.round.active && n.round.next <= pl.monotonic {
 			w.beginRound(n, now, pl.monotonic)
 		}
 	}
@@ -73,7 +74,7 @@ func (pl *Planner) BeginRounds(now task.Millis, names []string) {
 func (w *window) beginRound(n *namespace, now task.Millis, monotonic time.Duration) {
 	r := &n.round
 	*r = round{
-		under: true, poll: r.poll, began: monotonic, steppedBack: r.checked > now, checked: now,
+		active: true, poll: r.poll, began: monotonic, steppedBack: r.checked > now, checked: now,
 		lane: len(n.lanes), queue: len(n.all), destination: len(n.destinations), read: r.poll != w.polls,
 	}
 	w.rounds = append(w.rounds, n)
@@ -81,9 +82,9 @@ func (w *window) beginRound(n *namespace, now task.Millis, monotonic time.Durati
 
 // Pages does the next step of the rounds that are under way, and returns the
 // pages of lanes that the step must read. AbsorbPages must be called with them
-// before the next step. Pages must not be called while reads are under way.
+// before the next step. Pages must not be called between Reads and AbsorbReads.
 func (pl *Planner) Pages(now task.Millis) (pages []Page) {
-	pl.settle(now)
+	pl.refresh(now)
 	budget := 8 * pageLanes
 	for k := min(len(pl.window.rounds), roundPages); k > 0 && budget > 0; k-- {
 		n := pop(&pl.window.rounds)
@@ -133,7 +134,7 @@ func (pl *Planner) rotateRounds(n *namespace, now task.Millis) {
 		pl.window.rounds = append(pl.window.rounds, n)
 		return
 	}
-	r.under, r.next = false, r.began+time.Duration(r.lanes)*lanePause
+	r.active, r.next = false, r.began+time.Duration(r.lanes)*lanePause
 	switch {
 	case r.again:
 		pl.window.beginRound(n, now, pl.monotonic)
@@ -143,22 +144,22 @@ func (pl *Planner) rotateRounds(n *namespace, now task.Millis) {
 }
 
 // checkSome checks the next lanes of n, or queues and destinations if no lanes
-// are left: at most limit of each. It counts down from the last index, because
-// if a lane is removed, the last lane, which was checked before, takes its
-// index.
+// are left: at most limit of each. It counts down, because a removed lane is
+// replaced by the last lane, which was already checked.
 func (pl *Planner) checkSome(n *namespace, now task.Millis, limit int) {
 	r := &n.round
-	r.lanes += some(&r.lane, &n.lanes, limit, func(l *lane) { pl.checkLane(l, now) })
+	r.lanes += checkDown(&r.lane, &n.lanes, limit, func(l *lane) { pl.checkLane(l, now) })
 	if r.lane > 0 {
 		return
 	}
-	some(&r.queue, &n.all, limit, func(q *queue) { pl.checkQueue(q, now) })
-	some(&r.destination, &n.destinations, limit, func(d *destination) { pl.checkDestination(d, now) })
+	checkDown(&r.queue, &n.all, limit, func(q *queue) { pl.checkQueue(q, now) })
+	checkDown(&r.destination, &n.destinations, limit, func(d *destination) { pl.checkDestination(d, now) })
 }
 
-// some calls check for the members of a list before index at, at most limit of
-// them, moves at, and returns their number. check can remove the member.
-func some[T any](at *int, list *[]T, limit int, check func(T)) (n int) {
+// checkDown calls check for at most limit members of a list before index *at,
+// from the end. It moves *at and returns their number. check can remove the
+// member.
+func checkDown[T any](at *int, list *[]T, limit int, check func(T)) (n int) {
 	for ; limit > 0 && *at > 0; limit-- {
 		if *at--; *at < len(*list) {
 			n++
@@ -169,14 +170,14 @@ func some[T any](at *int, list *[]T, limit int, check func(T)) (n int) {
 }
 
 // checkLane repairs the effect of a lost wake-up, and removes an idle lane. If
-// this process does not run the tasks of the lane, checkLane also requests a
-// scan. In such a lane, no claim detects that a known task was cancelled, moved
-// or replaced.
+// this node does not run the tasks of the lane, checkLane also requests a scan.
+// The scan is necessary because no claim in such a lane shows that a known task
+// was cancelled, moved or replaced.
 func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.steppedBack {
 		pl.window.shorten(l, now)
 		pl.mark(l, false)
-		pl.settle(now)
+		pl.refresh(now)
 	}
 	if !l.destination.runs && l.order.len() > 0 && pl.monotonic-l.rescanned >= rescanEvery {
 		l.scan, l.scanned, l.rescanned = true, task.Position{}, pl.monotonic
@@ -193,10 +194,10 @@ func (pl *Planner) checkLane(l *lane, now task.Millis) {
 func (pl *Planner) checkQueue(q *queue, now task.Millis) {
 	// Other queues do not change with time.
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended {
-		pl.refresh(q, now)
-		pl.settle(now)
+		pl.checkHold(q, now)
+		pl.refresh(now)
 	}
-	justOpened := q.opened != 0 && pl.monotonic-q.opened < rememberLane // its tasks are being read: see waited
+	justOpened := q.obstacleEnded != 0 && pl.monotonic-q.obstacleEnded < rememberLane // its tasks are being read: waited needs the time
 	if len(q.lanes) > 0 || justOpened || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.released() {
 		return
 	}
@@ -211,11 +212,11 @@ func (pl *Planner) checkDestination(d *destination, now task.Millis) {
 	if d.wakeup.IsSet() && d.wakeup.Monotonic <= pl.monotonic {
 		pl.Wake(&d.wakeup, now)
 	}
-	if len(d.lanes) > 0 || d.closedUntil() > pl.monotonic {
+	if len(d.lanes) > 0 || d.waitsUntil() > pl.monotonic {
 		return
 	}
 	r := &d.namespace.round
-	if r.idle++; d.lastReply == 0 || pl.monotonic-d.lastReply > rememberDestination || r.idle > rememberDestinations/len(pl.namespaces) {
+	if r.idle++; d.lastEnd == 0 || pl.monotonic-d.lastEnd > rememberDestination || r.idle > rememberDestinations/len(pl.namespaces) {
 		before := d.breaker
 		d.breaker = breaker{}
 		pl.limits.recordBreaker(d, before, pl.monotonic, nil)
@@ -227,11 +228,11 @@ func (pl *Planner) checkDestination(d *destination, now task.Millis) {
 
 const (
 	// rememberLane is how long an empty lane with a raised allowance is kept,
-	// so that its next task does not start with the smallest one.
+	// so that it need not grow the allowance again.
 	rememberLane = time.Minute
 	// rememberDestination is how long the state of a receiver without tasks is
-	// kept. rememberDestinations is the number of such receivers, which
-	// namespaces share evenly.
+	// kept. rememberDestinations is how many such receivers are kept, divided
+	// evenly among the namespaces.
 	rememberDestination  = 10 * time.Minute
 	rememberDestinations = 10_000
 )

@@ -50,12 +50,12 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 					pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, time.Minute)
 				}
 			default:
-				pl.Settle(now)
+				pl.Refresh(now)
 			}
 			if len(pl.updates) > 0 {
 				continue
 			}
-			pl.settle(now)
+			pl.refresh(now)
 			want := ready
 			if target.retryAt > pl.monotonic {
 				want = blocked

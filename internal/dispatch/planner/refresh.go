@@ -6,11 +6,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// effects is the work that events have caused since the last call of Settle.
+// effects is the work that events have caused since the last call of Refresh.
 type effects struct {
 	Claim   bool // a task can start: call Take
 	Fire    bool // a schedule is due: call TakeFires
-	Refill  bool // a lane has room for more tasks, or work is left: call Reads and Settle
+	Refill  bool // lanes must be read, or an update is unfinished: call Reads, then Refresh
 	Survey  bool // lanes without known tasks must be read: call BeginRounds
 	Permits bool // a part of a shared limit must be requested or returned: call Asks
 
@@ -20,11 +20,12 @@ type effects struct {
 	Breakers  []BreakerChange // breakers that opened or closed
 }
 
-// Settle must be called after each group of other calls. It does the next piece
-// of the work on many lanes that is left.
-func (pl *Planner) Settle(now task.Millis) effects {
+// Refresh puts the lanes and queues that have changed in their places, and
+// returns the calls that are useful next. It must be called after each group of
+// other calls. It also does the next piece of an unfinished update.
+func (pl *Planner) Refresh(now task.Millis) effects {
 	pl.markNextPiece()
-	pl.settle(now)
+	pl.refresh(now)
 	e := effects{
 		Claim:     pl.choose.first(pl.monotonic) != nil,
 		Fire:      pl.fires(),
@@ -43,7 +44,7 @@ func (pl *Planner) Settle(now task.Millis) effects {
 	return e
 }
 
-// mark records that an event has changed l, so that settle places it again.
+// mark records that an event has changed l, so that refresh places it again.
 // refit means that l may have too many tasks now, or room for more.
 func (pl *Planner) mark(l *lane, refit bool) {
 	l.refit = l.refit || refit
@@ -61,8 +62,8 @@ func (pl *Planner) markQueue(q *queue) {
 	}
 }
 
-// markAttempt marks l after it has started or ended an attempt, and the lanes
-// that share a limit per destination with l.
+// After a start or an end of an attempt, markAttempt marks l and the lanes that
+// share its limit per destination.
 func (pl *Planner) markAttempt(l *lane, started bool) {
 	pl.mark(l, started)
 	if l.queue.settings.PerDestination > 0 {
@@ -101,16 +102,16 @@ type update struct {
 // pieceLanes is how many lanes of an update are marked at a time.
 const pieceLanes = 512
 
-// markAll marks the first piece of the lanes of u, or starts an update that is
-// under way again from its present place. A receiver's breaker can open and
-// close faster than all its lanes can be handled. If each update started at the
-// same end, the lanes at the other end would never start.
+// markAll starts the update u and marks its first piece. If u is under way, it
+// begins again, but continues from its present index. A receiver's breaker can
+// open and close faster than all its lanes can be handled. If each update began
+// at the same end, lanes at the other end would never be updated.
 func (pl *Planner) markAll(u *update) {
 	u.left = len(*u.lanes)
 	pl.markPiece(u)
 }
 
-// markNextPiece marks the next piece of the updates that are left.
+// markNextPiece marks the next piece of the first unfinished update.
 func (pl *Planner) markNextPiece() {
 	if len(pl.updates) > 0 {
 		u := pop(&pl.updates)
@@ -143,8 +144,8 @@ func (u *update) grown() {
 	}
 }
 
-// filled marks the lane that has moved to index at after another lane left the
-// list. The update may have passed that index without handling this lane.
+// filled marks the lane at index at, which took the place of a removed lane,
+// because the update may have passed that index before.
 func (pl *Planner) filled(u *update, at int) {
 	if u.left > 0 && at < len(*u.lanes) {
 		pl.mark((*u.lanes)[at], true)
@@ -154,24 +155,23 @@ func (pl *Planner) filled(u *update, at int) {
 // stale reports whether an unfinished update can still change the place of l.
 func (l *lane) stale() bool { return l.destination.update.left > 0 || l.queue.update.left > 0 }
 
-// settle brings everything that depends on the marked lanes and queues up to
+// refresh brings everything that depends on the marked lanes and queues up to
 // date: their places in the trees, the reads and the requests of permits that
-// they need, and their wake-ups. It is the only place where one core gets the
-// decision of another.
-func (pl *Planner) settle(now task.Millis) {
+// they need, and their wake-ups.
+func (pl *Planner) refresh(now task.Millis) {
 	if len(pl.lanesChanged)+len(pl.queuesChanged) == 0 {
 		return
 	}
 	for i, l := range pl.lanesChanged {
 		pl.lanesChanged[i] = nil
 		if l.marked = false; !l.gone {
-			pl.settleLane(l, now)
+			pl.refreshLane(l, now)
 		}
 	}
 	for i, q := range pl.queuesChanged {
 		pl.queuesChanged[i] = nil
 		if q.marked = false; !q.gone {
-			pl.settleQueue(q, now)
+			pl.refreshQueue(q, now)
 		}
 	}
 	pl.lanesChanged, pl.queuesChanged = pl.lanesChanged[:0], pl.queuesChanged[:0]
@@ -186,7 +186,7 @@ func (pl *Planner) settle(now task.Millis) {
 	pl.arm(&pl.choose.quarantine.wakeup, 0, until)
 }
 
-func (pl *Planner) settleLane(l *lane, now task.Millis) {
+func (pl *Planner) refreshLane(l *lane, now task.Millis) {
 	l.emptied = 0
 	if l.refit {
 		l.refit = false
@@ -215,13 +215,13 @@ func (pl *Planner) settleLane(l *lane, now task.Millis) {
 	pl.markQueue(l.queue)
 }
 
-func (pl *Planner) settleQueue(q *queue, now task.Millis) {
+func (pl *Planner) refreshQueue(q *queue, now task.Millis) {
 	g, waits := q.gate(pl.monotonic), q.needsToken()
-	closed := q.held || !g.hand || waits && !g.routine
-	if q.closed && !closed {
-		q.opened = pl.monotonic
+	obstacle := q.held || !g.hand || waits && !g.routine
+	if q.hasObstacle && !obstacle {
+		q.obstacleEnded = pl.monotonic
 	}
-	q.closed = closed
+	q.hasObstacle = obstacle
 	switch until := q.settings.PausedUntil; {
 	case !q.held && waits:
 		pl.arm(&q.wakeup, 0, g.next)
@@ -262,8 +262,8 @@ func (pl *Planner) arm(w *Wakeup, wall task.Millis, monotonic time.Duration) {
 	}
 }
 
-// Wake must be called when the timer of w has fired. A timer that fires too
-// early or too late does no harm.
+// Wake must be called when the timer of w has fired. An early call does no
+// harm, and a late one only delays tasks.
 func (pl *Planner) Wake(w *Wakeup, now task.Millis) {
 	if !w.IsSet() {
 		return
@@ -273,7 +273,7 @@ func (pl *Planner) Wake(w *Wakeup, now task.Millis) {
 	case *lane: // its first task is due
 		pl.mark(owner, false)
 	case *queue: // it has a token again, or its pause ends
-		pl.refresh(owner, now)
+		pl.checkHold(owner, now)
 	case *destination: // a wait ends
 		pl.reopen(owner)
 	case *LimitLease:
@@ -281,7 +281,8 @@ func (pl *Planner) Wake(w *Wakeup, now task.Millis) {
 	}
 }
 
-// wakeLease ends a lease that has expired, and looks whether it must ask.
+// wakeLease removes the permits of a lease that has ended, and marks it, so
+// that refresh considers a request.
 func (pl *Planner) wakeLease(l *LimitLease) {
 	if !l.lives(pl.monotonic) && l.until.Load() != 0 {
 		l.expire()
