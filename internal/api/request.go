@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +12,43 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/internal/api/decode"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// request is the argument of a handler.
+type request struct {
+	*http.Request
+	caller
+	ctx   context.Context // nil until the first call of Context
+	scope settings.Scope  // of its route
+	query query
+	made  bool   // the store made a change, or confirmed an earlier one
+	lower string // the durability that its changes reached, if that is lower than the store's
+	out   *response
+
+	unconfirmed []string // the nodes that have not applied its edit
+}
+
+// reached records the durability of changes of r.
+func (r *request) reached(replies []store.Reply) {
+	for i := range replies {
+		if err := replies[i].Err; err == nil || errors.Is(err, task.ErrExists) {
+			r.made, r.lower = true, cmp.Or(replies[i].Durability, r.lower)
+		}
+	}
+}
+
+// durability returns the level that all changes of r have reached, "" if it
+// made none. An existing task counts as a change, because the store confirms it
+// before it refuses the create, which it does for no other refusal.
+func (s *Server) durability(r *request) string {
+	if !r.made {
+		return ""
+	}
+	return cmp.Or(r.lower, s.store.Standing().Durability)
+}
 
 // requestLimit returns the size of the largest valid request: the body of a
 // task, and its URL, headers and labels. Every byte may be escaped as \u0000,

@@ -1,9 +1,6 @@
 package api
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"net/http"
 	"path"
 	"slices"
@@ -11,8 +8,6 @@ import (
 
 	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -36,39 +31,6 @@ type route struct {
 
 // reads reports whether the route changes nothing.
 func (r *route) reads() bool { return r.method == http.MethodGet || r.scope == settings.ScopeRead }
-
-// request is the argument of a handler.
-type request struct {
-	*http.Request
-	caller
-	ctx   context.Context // nil until the first call of Context
-	scope settings.Scope  // of its route
-	query query
-	made  bool   // the store made a change, or confirmed an earlier one
-	lower string // the durability that its changes reached, if that is lower than the store's
-	out   *response
-
-	unconfirmed []string // the nodes that have not applied its edit
-}
-
-// reached records the durability of changes of r.
-func (r *request) reached(replies []store.Reply) {
-	for i := range replies {
-		if err := replies[i].Err; err == nil || errors.Is(err, task.ErrExists) {
-			r.made, r.lower = true, cmp.Or(replies[i].Durability, r.lower)
-		}
-	}
-}
-
-// durability returns the level that all changes of r have reached, "" if it
-// made none. An existing task counts as a change, because the store confirms it
-// before it refuses the create, which it does for no other refusal.
-func (s *Server) durability(r *request) string {
-	if !r.made {
-		return ""
-	}
-	return cmp.Or(r.lower, s.store.Standing().Durability)
-}
 
 const (
 	tasksPath      = wire.Version + "/tasks"

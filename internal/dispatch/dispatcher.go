@@ -21,6 +21,10 @@ import (
 // receiver may have begun its work. Only a handler may take longer: see Run. A
 // panic in it ends the process, so the task is reclaimed, and after
 // task.MaxReclaims of these it is dead.
+//
+// In a server, webhook.Sender.Deliver implements it, and connect in
+// internal/server passes it to engine.Node.Connect. In a program, Node.deliver
+// in run.go implements it.
 type Deliver func(ctx context.Context, d task.Delivery) task.Outcome
 
 // The errors of Delivery.Live, and the causes with which an attempt's context
@@ -52,7 +56,7 @@ var (
 // them and waits for them.
 type Dispatcher struct {
 	config  Config
-	queue   store.DispatchStore
+	queue   store.DispatchStore // in a node wrapped in notifying of engine/node.go, which tells the API of settled tasks
 	deliver Deliver
 	clock   *monotonicClock // read by monotonic
 

@@ -17,53 +17,52 @@ import (
 )
 
 const (
-	// connAge is how long a client's connection is used, roughly. Clients
-	// behind a balancer then spread over the servers again, and no connection
-	// is used long after its certificate ended. Up to a tenth of it is
-	// subtracted at random, so that clients that connected together do not
-	// reconnect together.
+	// connAge is how long a client's connection is used, roughly. When a client
+	// connects again, a balancer can choose another server, and no connection is
+	// used long after its certificate expired. Up to a tenth of it is subtracted at
+	// random, so that clients that connected together do not reconnect together.
 	connAge = time.Hour
-	// evictAfter is how long a new connection is safe from eviction, so that it
-	// can send its first request. Otherwise a full server would close the
-	// newest connections.
+	// evictAfter is how long a new connection is safe from eviction, so that it can
+	// send its first request. Otherwise a full server would close new connections
+	// before they have sent a request.
 	evictAfter = time.Second
 	// evictRetry is the interval at which a full server tries to close a
 	// connection.
 	evictRetry = 50 * time.Millisecond
 )
 
-// connections holds the clients' connections to the API, at most as many as there
-// are descriptors. Package idle watches them. A full server closes the connections
-// that were unused for the longest time, several at once to make room for the next
-// ones. It closes a connection with a request under way only if no request on it
-// was authenticated, because clients without a token must not keep out clients
-// that have one.
+// connections holds the connections of clients, at most Config.MaxConnections.
+// Package idle watches them. A full server closes the connections that were unused
+// for the longest time, several at once to make room for the next ones. It closes a
+// connection with a request under way only if no request on it was authenticated,
+// because clients without a token must not keep out clients that have one.
 type connections struct {
 	group *idle.Group[net.Conn]
 
-	// exempt reports whether an address is a proxy. Bounds for one address do not
-	// apply to it, because its connections carry the requests of many clients. It
-	// must be set before the first connection.
+	// exempt reports whether an address is a proxy. The bounds for one address or
+	// one connection do not apply to a proxy, because it carries the requests of
+	// many clients. exempt must be set before the first connection.
 	exempt func(netip.Addr) bool
 
 	mu              sync.Mutex                // guards unauthenticated and byAddr
 	unauthenticated list.List                 // of *clientConn; the oldest first
-	byAddr          map[netip.Addr]*strangers // the same by network, without exempt ones
+	byAddr          map[netip.Addr]*strangers // the same by address, or by /64 for IPv6, without exempt ones
 
-	slots chan struct{} // has an element for each connection, and for the one that Accept waits for
+	slots chan struct{} // one element for each open connection, and one for the next connection while Accept waits
 	batch int           // the number of connections closed at once to make room
 
 	// Written by Accept and leave, read for each reply.
-	crowded  atomic.Bool // a new connection waits, and every open one has a request under way
+	crowded  atomic.Bool // all slots are taken, and no connection could be closed to make room
 	stopping atomic.Bool // the server is stopping
 }
 
-// watchConnections bounds the connections of srv to most. It must be called before
-// srv serves. timeout is how long a connection may be without a request, and
-// srv.ReadHeaderTimeout bounds the wait for the first one.
-func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
+// watchConnections watches the connections of srv, and must be called before srv
+// serves. A listener of listen accepts at most limit connections. timeout is how
+// long a connection may be idle, and srv.ReadHeaderTimeout bounds the wait for the
+// first request.
+func watchConnections(srv *http.Server, limit int, timeout time.Duration) *connections {
 	c := &connections{
-		slots: make(chan struct{}, most), batch: max(1, most/32),
+		slots: make(chan struct{}, limit), batch: max(1, limit/32),
 		exempt: func(netip.Addr) bool { return false }, byAddr: map[netip.Addr]*strangers{},
 	}
 	c.group = idle.New(idle.Config{AllIdle: timeout, Resolution: time.Second}, c.judge)
@@ -74,7 +73,7 @@ func watchConnections(srv *http.Server, most int, timeout time.Duration) *connec
 	return c
 }
 
-// judge decides for the group whether a connection is closed.
+// judge decides whether the group closes conn for the reason why.
 func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	client := clientOf(conn)
 	if why == idle.Evicted && client != nil && time.Since(client.born) < evictAfter {
@@ -83,9 +82,9 @@ func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	return idle.Close
 }
 
-// markLastReplies adds Connection: close to the last reply of a connection: the
-// server stops or is full, or the connection is old. In HTTP/2 the header becomes
-// a GOAWAY, after which the client starts no request that would be cut off.
+// markLastReplies adds "Connection: close" to a reply if the server is stopping or
+// full, or if the connection is old. In HTTP/2 the header becomes a GOAWAY, after
+// which the client starts no request that would be cut off.
 //
 // Package idle must not end old connections, because it could close them while the
 // next request is on its way. It would also never close connections of HTTP/2 that
@@ -93,14 +92,14 @@ func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 func (c *connections) markLastReplies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client, _ := r.Context().Value(connKey{}).(*clientConn)
-		if c.stopping.Load() || c.crowded.Load() || client != nil && time.Now().After(client.last) {
+		if c.stopping.Load() || c.crowded.Load() || client != nil && time.Now().After(client.retireAt) {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// leave marks every reply from now on as its connection's last.
+// leave makes each reply from now on the last one of its connection.
 func (c *connections) leave() { c.stopping.Store(true) }
 
 // close stops watching, but closes no connection, because that is the job of the
@@ -139,8 +138,8 @@ func (l *boundListener) Close() error {
 	return l.Listener.Close()
 }
 
-// enter takes a slot, and closes other connections if none is free. It returns
-// false if closed is closed.
+// enter waits for a slot, and closes connections to make room if none is free. It
+// returns false when the listener is closed.
 func (c *connections) enter(closed <-chan struct{}) bool {
 	select {
 	case c.slots <- struct{}{}:
@@ -165,11 +164,11 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 // take returns conn, which has a slot, as an unauthenticated connection.
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
-	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), known: make(chan struct{})}
+	client := &clientConn{Conn: conn, born: now, retireAt: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), authenticated: make(chan struct{})}
 	addr, known := addressOf(client)
 	client.exempt = known && c.exempt(addr)
 	evicted := c.add(client)
-	client.leave = sync.OnceFunc(func() {
+	client.freeSlot = sync.OnceFunc(func() {
 		close(client.gone)
 		client.markAuthenticated()
 		<-c.slots
@@ -180,23 +179,23 @@ func (c *connections) take(conn net.Conn) *clientConn {
 	return client
 }
 
-// maxUnauthenticated bounds the unauthenticated connections of one address,
-// because a client with a token is authenticated with its first request, in a few
-// milliseconds.
+// maxUnauthenticated bounds the unauthenticated connections of one address. It is
+// enough for clients with a token, because their first request authenticates them
+// within milliseconds.
 const maxUnauthenticated = 1024
 
-// sentBurst and sentRate bound the bytes that are read from an unauthenticated
-// client, at once and per second. A first request has a few kilobytes, whereas
-// each frame of HTTP/2 is short and costs processor time, even one that ends a
-// request.
+// sentBurst and sentRate bound the bytes that are read from one unauthenticated
+// connection, at once and per second. A first request has only a few kilobytes.
+// Without the bound, many short frames of HTTP/2 could use up the processor.
 const sentBurst, sentRate = 32 << 10, 16 << 10
 
-// strangers are the unauthenticated connections of one address.
+// strangers are the unauthenticated connections of one address, apart by whether
+// they have sent anything.
 type strangers struct{ silent, heard list.List } // of *clientConn; the oldest first
 
 // add records an unauthenticated connection. If its address has too many, add
-// returns the one that must be closed: the oldest of those that have sent nothing,
-// or the oldest if all have sent something.
+// returns the one to close: the oldest of the others that have sent nothing, or
+// else the first that has sent something.
 func (c *connections) add(client *clientConn) (evicted *clientConn) {
 	addr, bound := addressOf(client)
 	bound = bound && !client.exempt
@@ -230,7 +229,7 @@ func (c *connections) add(client *clientConn) (evicted *clientConn) {
 		}
 	})
 	client.markAuthenticated = sync.OnceFunc(func() {
-		close(client.known)
+		close(client.authenticated)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		authenticated = true
@@ -254,12 +253,13 @@ func Authenticated(ctx context.Context) {
 	}
 }
 
-// evictUnauthenticated closes at most most unauthenticated connections, the oldest
-// first, even if requests are under way, and returns their number.
-func (c *connections) evictUnauthenticated(most int) int {
+// evictUnauthenticated closes up to limit unauthenticated connections that are
+// older than evictAfter, the oldest first, even if requests are under way. It
+// returns their number.
+func (c *connections) evictUnauthenticated(limit int) int {
 	c.mu.Lock()
 	var leaving []*clientConn
-	for e := c.unauthenticated.Front(); e != nil && len(leaving) < most; e = e.Next() {
+	for e := c.unauthenticated.Front(); e != nil && len(leaving) < limit; e = e.Next() {
 		client := e.Value.(*clientConn)
 		if time.Since(client.born) < evictAfter {
 			break
@@ -276,19 +276,19 @@ func (c *connections) evictUnauthenticated(most int) int {
 // clientConn is a client's connection, which frees its slot when it is closed.
 type clientConn struct {
 	net.Conn
-	born, last        time.Time // the first reply after last is the connection's last
+	born, retireAt    time.Time // when it was accepted; the first reply after retireAt ends the connection
 	exempt            bool      // see connections.exempt
 	markHeard         func()    // the client has sent something
 	markAuthenticated func()    // marks the connection as authenticated
-	leave             func()
-	gone              chan struct{}      // closed when it is closed
-	known             chan struct{}      // closed when the connection is authenticated
+	freeSlot          func()
+	gone              chan struct{}      // closed when the connection is closed
+	authenticated     chan struct{}      // closed when the connection is authenticated
 	sent              tokenbucket.Bucket // bytes before the authentication; only Read uses it
 }
 
 // Close closes the connection, and may be called twice.
 func (c *clientConn) Close() error {
-	defer c.leave()
+	defer c.freeSlot()
 	return c.Conn.Close()
 }
 
@@ -302,11 +302,11 @@ func (c *clientConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// throttle waits after an unauthenticated client has sent n bytes, if these are
-// too many, until the client is authenticated or the connection is closed.
+// throttle waits, after n bytes from an unauthenticated client, until its rate
+// allows them, or until the client is authenticated or the connection is closed.
 func (c *clientConn) throttle(n int) {
 	select {
-	case <-c.known:
+	case <-c.authenticated:
 		return
 	default:
 	}
@@ -318,13 +318,13 @@ func (c *clientConn) throttle(n int) {
 	defer over.Stop()
 	select {
 	case <-over.C:
-	case <-c.known:
+	case <-c.authenticated:
 	case <-c.gone:
 	}
 }
 
-// CloseWrite ends the sending direction. net/http calls it before Close, so
-// that a client that is still sending can read the reply.
+// CloseWrite ends sending to the client. net/http calls it before Close, so that a
+// client that still sends can read the reply.
 func (c *clientConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -343,7 +343,7 @@ func addressOf(conn net.Conn) (netip.Addr, bool) {
 
 type connKey struct{}
 
-// clientOf returns the connection below conn, or below its TLS, or nil if
+// clientOf returns the clientConn that conn is or wraps with TLS, or nil if
 // boundListener did not accept it.
 func clientOf(conn net.Conn) *clientConn {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {

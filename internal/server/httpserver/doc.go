@@ -1,4 +1,3 @@
 // Package httpserver serves a handler to clients. It reloads TLS certificates,
-// trusts the headers of configured proxies, bounds the connections and writes the
-// access log.
+// finds the client behind trusted proxies, and bounds the connections.
 package httpserver

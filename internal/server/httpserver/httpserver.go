@@ -20,32 +20,33 @@ import (
 const (
 	HeaderTimeout = 10 * time.Second
 	BodyTimeout   = 60 * time.Second
-	replyTimeout  = BodyTimeout + 60*time.Second // both count from the headers
+	replyTimeout  = BodyTimeout + 60*time.Second // from the end of the request's headers
 	IdleTimeout   = 2 * time.Minute
 	// proxyIdleTimeout is longer than the ten minutes of Google's balancers, so
-	// that a proxy, which would otherwise send a request into a closed connection,
-	// closes first.
+	// that the proxy closes an idle connection first. Otherwise it could send a
+	// request on a connection that the server has just closed.
 	proxyIdleTimeout = 11 * time.Minute
 	DrainTimeout     = 5 * time.Second // for replies under way when a server stops
 
-	// unsentTimeout is how long an HTTP/2 client may accept no data, such as the
-	// end of a stream, while a reply has a deadline of its own.
+	// unsentTimeout is how long data for an HTTP/2 client can stay unsent before
+	// the connection is closed. Each reply also has replyTimeout.
 	unsentTimeout = 30 * time.Second
 	// maxStreams bounds the requests under way on one connection.
 	maxStreams = 32
 )
 
-// ListenAddr completes an address: "9000" and ":9000" are on loopback.
+// ListenAddr completes an address to listen on. If the host is missing, as in
+// "9000" or ":9000", it is 127.0.0.1.
 func ListenAddr(flag, addr string) (string, error) {
 	if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
 		addr = ":" + addr
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", usage.Errorf(flag, "%q is not host:port, such as 127.0.0.1:8750", addr)
+		return "", usage.Errorf(flag, "invalid address %q: use host:port, for example 127.0.0.1:8750", addr)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", usage.Errorf(flag, "the port of %q is not between 0 and 65535", addr)
+		return "", usage.Errorf(flag, "invalid port in %q: use a number from 0 to 65535", addr)
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -97,14 +98,14 @@ func ServeUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
 	return shutdown(srv, failed)
 }
 
-// shutdown ends srv, after the requests under way or DrainTimeout. ended receives the
-// result of Serve.
+// shutdown waits up to DrainTimeout for the requests under way, and ends srv. ended
+// receives the result of Serve.
 func shutdown(srv *http.Server, ended <-chan error) error {
 	drain, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = srv.Close() // the replies under way had their time
+		err = srv.Close() // DrainTimeout is over, so the remaining replies are cut off
 	}
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -115,13 +116,13 @@ func shutdown(srv *http.Server, ended <-chan error) error {
 // maxHeader bounds the bytes of a request's headers.
 const maxHeader = 64 << 10
 
-// newServer returns an HTTP server that waits for no client forever.
+// newServer returns an HTTP server with a timeout for each wait for a client.
 func newServer(log *slog.Logger) *http.Server {
 	return &http.Server{
 		ReadHeaderTimeout: HeaderTimeout,
 		ReadTimeout:       BodyTimeout,
 		WriteTimeout:      replyTimeout,
-		IdleTimeout:       -1, // package idle does this
+		IdleTimeout:       -1, // package idle closes idle connections
 		MaxHeaderBytes:    maxHeader,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: unsentTimeout},
 		// The API checks the Host of every request, including OPTIONS *.
@@ -133,7 +134,7 @@ func newServer(log *slog.Logger) *http.Server {
 // Config holds the settings of a Server.
 type Config struct {
 	Certs          *Certificates // nil means no TLS
-	MaxConnections int           // more connections close the idlest ones
+	MaxConnections int           // beyond it, the server closes idle connections to make room
 	Proxies        []netip.Prefix
 	Trace          func(http.Handler) http.Handler
 	Log            *slog.Logger
@@ -147,7 +148,8 @@ type Server struct {
 	secure   bool
 }
 
-// New returns a server for handler, which answers after Serve is called.
+// New returns a server for handler, which answers no request before Serve is
+// called.
 func New(l net.Listener, handler http.Handler, cfg Config) *Server {
 	s := &Server{HTTP: newServer(cfg.Log), listener: l, secure: cfg.Certs != nil}
 	idleness := IdleTimeout
@@ -179,18 +181,18 @@ func (s *Server) Serve() error {
 // Connections returns the number of open connections.
 func (s *Server) Connections() int { return s.conns.group.Stats().Len }
 
-// Leave marks every reply from now on as its connection's last.
+// Leave makes each reply from now on the last one of its connection.
 func (s *Server) Leave() { s.conns.leave() }
 
-// Shutdown ends the server, after the requests under way or DrainTimeout, and
-// announces the end over HTTP/2 with a GOAWAY. ended receives the result of Serve.
+// Shutdown announces the end with a GOAWAY in HTTP/2, waits up to DrainTimeout for
+// the requests under way, and ends the server. ended receives the result of Serve.
 func (s *Server) Shutdown(ended <-chan error) error {
 	defer s.conns.close()
 	return shutdown(s.HTTP, ended)
 }
 
-// errorLog receives the messages of net/http about clients. Port scanners cause
-// many of the failed handshakes, so these are not warnings.
+// errorLog receives the messages of net/http about clients. Failed handshakes are
+// logged at level Debug, because port scanners cause many of them.
 type errorLog struct{ slog.Handler }
 
 func (c errorLog) Handle(ctx context.Context, r slog.Record) error {

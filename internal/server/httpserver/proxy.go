@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// maxHops bounds the elements that are read of a chain of proxies.
+// maxHops is how many elements of a chain of proxies are read at most, counted from
+// its end.
 const maxHops = 32
 
 // ClientAddr returns a function that finds the client of a request: the peer of
@@ -23,31 +24,30 @@ func ClientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
-// clientBehind returns the client for which peer sent a request: the last
-// address of the chain that is not a trusted proxy. Proxies write either
-// Forwarded (RFC 7239) or X-Forwarded-For, and pass the other header on
-// unchanged, so the other may come from any client. If the two headers
-// disagree, neither is used.
+// clientBehind returns the client for which peer sent a request: the last address
+// of the chain that is not a trusted proxy. A proxy writes either Forwarded (RFC
+// 7239) or X-Forwarded-For, and passes the other header on unchanged, so a client
+// can have forged that one. If the two headers disagree, the result is peer.
 func clientBehind(proxies []netip.Prefix, peer netip.Addr, h http.Header) netip.Addr {
 	peer = peer.Unmap().WithZone("")
-	var standard []string
+	var forwarded []string
 	for _, element := range listOf(h["Forwarded"]) {
-		standard = append(standard, forParameter(element))
+		forwarded = append(forwarded, forParameter(element))
 	}
 	client := follow(proxies, peer, listOf(h["X-Forwarded-For"]))
-	if standard == nil {
+	if forwarded == nil {
 		return client
 	}
-	byStandard := follow(proxies, peer, standard)
-	if h["X-Forwarded-For"] != nil && byStandard != client {
+	byForwarded := follow(proxies, peer, forwarded)
+	if h["X-Forwarded-For"] != nil && byForwarded != client {
 		return peer
 	}
-	return byStandard
+	return byForwarded
 }
 
-// follow walks up the chain from peer, which added its last element. It
-// continues while the address that added an element is trusted, and stops at an
-// element that is not an address.
+// follow returns the last address of chain that is not a trusted proxy. It begins
+// with peer, which added the last element. If it comes to the end of the chain, or
+// to an element that is not an address, it returns the proxy before that.
 func follow(proxies []netip.Prefix, peer netip.Addr, chain []string) netip.Addr {
 	for hop := 0; hop < maxHops && len(chain) > 0 && within(proxies, peer); hop++ {
 		addr, ok := hopAddr(chain[len(chain)-1])
@@ -91,9 +91,9 @@ func forParameter(element string) string {
 	return ""
 }
 
-// hopAddr parses an address as proxies write it: with or without a port, IPv6
-// with or without brackets. It returns false for "unknown" and for names that
-// hide an address.
+// hopAddr parses an address as proxies write it: with or without a port, IPv6 with
+// or without brackets. It returns false for "unknown" and for obfuscated
+// identifiers, such as "_hidden" (RFC 7239).
 func hopAddr(text string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(text); err == nil {
 		return ap.Addr().Unmap().WithZone(""), true

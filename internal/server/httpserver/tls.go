@@ -20,12 +20,12 @@ import (
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 const (
-	// reloadEvery is how often the files are read. Their times are not checked,
-	// because only the content reliably changes if a directory behind a
-	// symbolic link is replaced.
+	// reloadEvery is how often the files are read. Modification times are not
+	// compared, because they can stay the same when a symbolic link gets a new
+	// directory.
 	reloadEvery = 5 * time.Second
-	// expiresSoon is how long before the end of a certificate the log begins to
-	// warn, once a day.
+	// expiresSoon is how long before a certificate expires the log begins to warn,
+	// once a day.
 	expiresSoon = 14 * 24 * time.Hour
 )
 
@@ -41,7 +41,7 @@ type Certificates struct {
 
 	// Used by one goroutine at a time: LoadCertificates, then Watch.
 	seen   [sha256.Size]byte // checksum of the last read, valid or not
-	warned time.Time         // of the end of the certificate
+	warned time.Time         // when the log last warned that the certificate expires
 }
 
 type liveTLS struct {
@@ -67,8 +67,8 @@ func LoadCertificates(files TLSFiles, log *slog.Logger, now time.Time) (*Certifi
 	return c, nil
 }
 
-// config returns the configuration of the server, with which each handshake
-// uses the last valid content of the files.
+// config returns a TLS configuration that uses, for each handshake, the last valid
+// content of the files.
 func (c *Certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -100,9 +100,9 @@ func (c *Certificates) Watch(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// reload uses the present content of the files, if it is valid. If not, the
-// previous content stays in use, and reload logs the error once, or again if
-// asked is true.
+// reload uses the present content of the files, if it is valid. Otherwise the
+// previous content stays in use, and reload logs the error: once for each change of
+// the files, and always if asked is true.
 func (c *Certificates) reload(now time.Time, asked bool) {
 	defer c.remind(now)
 	content, err := c.read()
@@ -116,7 +116,7 @@ func (c *Certificates) reload(now time.Time, asked bool) {
 		live, err = content.parse(c.files)
 	}
 	if err == nil && now.After(live.notAfter) && now.Before(c.live.Load().notAfter) {
-		err = fmt.Errorf("--tls-cert: %s expired on %s, but the certificate in use has not", c.files.Cert, live.notAfter.Format(time.RFC3339))
+		err = fmt.Errorf("--tls-cert: the new certificate %s expired on %s, and the previous one has not: install one that is valid", c.files.Cert, live.notAfter.Format(time.RFC3339))
 	}
 	c.broken.Store(err != nil)
 	if err != nil {
@@ -144,7 +144,7 @@ type tlsContent struct{ cert, key, clientCA []byte }
 func (c *Certificates) read() (content tlsContent, err error) {
 	for _, f := range []struct {
 		flag, path string
-		keep       fileaccess.Secrecy
+		secrecy    fileaccess.Secrecy
 		into       *[]byte
 	}{
 		{"--tls-cert", c.files.Cert, fileaccess.Unaltered, &content.cert},
@@ -154,7 +154,7 @@ func (c *Certificates) read() (content tlsContent, err error) {
 		if f.path == "" {
 			continue
 		}
-		data, readErr := fileaccess.Read(f.path, f.keep)
+		data, readErr := fileaccess.Read(f.path, f.secrecy)
 		*f.into = data
 		if readErr != nil && err == nil {
 			err = usage.Errorf(f.flag, "%v", readErr)
@@ -163,9 +163,9 @@ func (c *Certificates) read() (content tlsContent, err error) {
 	return content, err
 }
 
-// sum returns a checksum of the files and of the reason that they cannot be
-// used, because a change of a file's mode can solve a problem without a change
-// of its content.
+// sum returns a checksum of the files and of the error of reading them. The error
+// is in it, because a new mode of a file can solve a problem without a change of
+// its content.
 func (t tlsContent) sum(problem error) [sha256.Size]byte {
 	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA, []byte(fmt.Sprint(problem))}, []byte{0}))
 }
@@ -174,7 +174,7 @@ func (t tlsContent) sum(problem error) [sha256.Size]byte {
 func (t tlsContent) parse(files TLSFiles) (*liveTLS, error) {
 	pair, err := tls.X509KeyPair(t.cert, t.key)
 	if err != nil {
-		return nil, usage.Errorf("--tls-cert", "%s and the key %s: %v", files.Cert, files.Key, err)
+		return nil, usage.Errorf("--tls-cert", "the certificate %s and the key %s cannot be used: %v", files.Cert, files.Key, err)
 	}
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
 		MinVersion:   tls.VersionTLS12,

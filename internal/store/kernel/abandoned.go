@@ -7,11 +7,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Abandoned holds the ended leases that scrubs have found. A lease that has not
-// changed store.AbandonedAfter later is held by no process, because a holder extends
-// its lease. Two checks are necessary, because every lease looks ended after the
-// clock was set ahead, until it is extended. The zero Abandoned has found none, and
-// any goroutine may call its methods.
+// Abandoned holds the ended leases that scrubs have found. If such a lease is unchanged
+// after store.AbandonedAfter, no process holds it, because a holder extends its lease.
+// One scrub is not enough, because after the clock was set ahead, each lease looks ended
+// until its holder extends it. The zero Abandoned is ready to use, and its methods are
+// safe for concurrent use.
 type Abandoned struct {
 	mu     sync.Mutex // guards everything below
 	found  map[task.Key]endedLease
@@ -43,7 +43,7 @@ func (a *Abandoned) End() {
 	}
 }
 
-// Find checks the lease of a task, and returns the step that takes it back if it is
+// Find checks the lease of t, and returns the step that takes the lease back if it is
 // abandoned.
 func (a *Abandoned) Find(now task.Millis, t *task.Task) (back store.Step, abandoned bool) {
 	a.mu.Lock()

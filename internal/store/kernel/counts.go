@@ -7,9 +7,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// EachDelta calls add with the deltas of counts if a record changes from old to t:
-// those of its queues, and of the unfinished occurrences of its schedule. old or t can
-// be nil, and a medium adds the deltas in the write of the record.
+// EachDelta calls add for each count that changes when a record changes from old to t:
+// the counts of its queues, and the number of unfinished occurrences of its schedule. old
+// or t can be nil. A medium must write the deltas together with the record, so that
+// counts and records agree.
 func EachDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
 	if key, change := task.Unfinished(old, t); change != 0 {
 		var d task.Counts
@@ -33,7 +34,8 @@ func addDelta(old, t *task.Task, add func(task.QueueKey, task.Counts)) {
 	add(task.QueueKey{Namespace: in.Namespace, Queue: in.Queue}, d)
 }
 
-// Tally is counts that were made from records, without counts that are zero.
+// Tally holds the counts of records by queue, without an entry for a queue whose counts
+// are all zero.
 type Tally map[task.QueueKey]task.Counts
 
 // Move counts the change of a record from old to now, either of them nil for no
@@ -50,8 +52,8 @@ func (t Tally) Add(key task.QueueKey, d task.Counts) {
 }
 
 // FoundCounts returns the sentence of a store.Repair of the counts of a queue. lost is
-// the number of records that are counted but missing, and so were lost later, because
-// counts and records are written together.
+// the number of records that are counted but missing. They were lost after they were
+// written, because a record and its count are written together.
 func FoundCounts(key task.QueueKey, lost int64) string {
 	switch {
 	case key.OfOccurrences():

@@ -6,8 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Facts are the inputs of a decision besides the record, which each medium has in
-// its own way, as of the step's place in the order of changes.
+// Facts gives Decide its inputs except the record and the owner of the key, as they are
+// directly before the step.
 type Facts interface {
 	// Settings returns the settings in force.
 	Settings() *settings.Settings
@@ -31,30 +31,30 @@ type Need uint8
 
 // The needs. A medium that runs full refuses the last of them first.
 const (
-	noMore      Need = iota // no client asked for it, or a task or a schedule ends or pauses: never refused
-	MoreBytes               // a record changes
-	morePending             // a task that had ended waits again
-	MoreRecords             // a new task or occurrence
+	neverRefused Need = iota // no client asked for the step, or the step ends or pauses a task or a schedule
+	MoreBytes                // a record changes
+	morePending              // a task that had ended waits again
+	MoreRecords              // a new task or occurrence
 )
 
 // Decision is the effect of a step.
 type Decision struct {
 	task.Result
 
-	// Err is the error of the reply. If Applied, the transition has a result all
-	// the same: see task.Applied.
+	// Err is the error of the reply. If Applied is set, the transition has a result in
+	// spite of Err: see task.Applied.
 	Err     error
 	Applied bool
 	Writes  bool // the record or a spawned task must be written
 	Need    Need // of a step that writes
 
-	// Seen is the part of the store that led to a refusal, besides the record, so
-	// the reply must wait until that part is durable.
+	// Seen is the part of the store that caused a refusal. The reply must wait until that
+	// part is durable, because a crash could otherwise undo the cause.
 	Seen Seen
 
-	// Synced reports whether the reply says that the write is durable. A lease that
-	// a crash undoes does no harm, because its task is due again, as after a
-	// restart that took the lease back.
+	// Synced is set if the reply must wait until the write is durable. A lease that was
+	// given or extended need not be durable, because its task is only due again if a
+	// crash undoes it.
 	Synced bool
 }
 
@@ -69,10 +69,10 @@ const (
 	SeenCounts
 )
 
-// Decide decides one step of the actor who. old is the record before it, nil if
-// there is none, with its body for a Fire. owner is the name of the task that the
-// step's Idempotency-Key has created, "" if there is none. Decide changes none of
-// these, and signs the new record of a Change.
+// Decide decides one step, and who is the actor that asked for it. old is the record
+// before it, nil if there is none, with its body for a Fire. owner is the name of the
+// task that the step's Idempotency-Key has created, "" if there is none. Decide modifies
+// none of its arguments, and signs the new record if the step is a Change.
 func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, old *task.Task, f Facts) Decision {
 	if owner != "" && owner != st.Key.Name {
 		return Decision{Err: task.ErrIdempotencyReuse, Seen: SeenKeyOwner}
@@ -102,8 +102,8 @@ func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, o
 	return d
 }
 
-// admit makes the checks after the transition, and returns as seen the part of the
-// store that led to the error.
+// admit makes the checks after the transition, and returns as seen the part of the store
+// that caused the error.
 func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err error) {
 	if st.Kind == store.Change {
 		if err := f.Settings().Takes(old, d.Task); err != nil {
@@ -114,7 +114,7 @@ func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err 
 			return SeenCounts, err
 		}
 	}
-	if d.Need == noMore {
+	if d.Need == neverRefused {
 		return seenRecord, nil
 	}
 	return seenRecord, f.Room(d.Need)
@@ -124,17 +124,17 @@ func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err 
 func needOf(st *store.Step, old *task.Task, r task.Result) Need {
 	switch {
 	case st.Kind != store.Change && st.Kind != store.Fire:
-		return noMore
+		return neverRefused
 	case r.Spawned != nil || st.Kind == store.Change && old == nil:
 		return MoreRecords
 	case pends(r.Task) && !pends(old):
 		return morePending
 	case st.Kind == store.Fire:
-		return noMore
+		return neverRefused
 	}
 	switch st.Transition.(type) {
 	case task.Cancel, task.RemoveSchedule, task.PauseSchedule:
-		return noMore
+		return neverRefused
 	}
 	return MoreBytes
 }

@@ -111,20 +111,20 @@ func TestTheEndOfATaskNeedsNoRoom(t *testing.T) {
 		need   Need
 		synced bool
 	}{
-		{waits, store.Changes([]task.Change{task.Cancel{Key: waits.Key()}})[0], noMore, true},
+		{waits, store.Changes([]task.Change{task.Cancel{Key: waits.Key()}})[0], neverRefused, true},
 		{waits, store.Changes([]task.Change{task.Patch{Key: waits.Key(), Labels: map[string]*string{"x": &label}}})[0], MoreBytes, true},
-		{waits, claim, noMore, false},
-		{runs, store.Extensions([]task.Extension{{Key: runs.Key(), Token: "t", Until: 20}})[0], noMore, false},
-		{runs, settlement, noMore, true},
-		{runs, store.Step{Key: runs.Key(), Transition: Reap{}, Kind: store.Reaping}, noMore, true},
-		{&ended, store.Step{Key: ended.Key(), Transition: Remove{}, Kind: store.Removal}, noMore, true},
+		{waits, claim, neverRefused, false},
+		{runs, store.Extensions([]task.Extension{{Key: runs.Key(), Token: "t", Until: 20}})[0], neverRefused, false},
+		{runs, settlement, neverRefused, true},
+		{runs, store.Step{Key: runs.Key(), Transition: Reap{}, Kind: store.Reaping}, neverRefused, true},
+		{&ended, store.Step{Key: ended.Key(), Transition: Remove{}, Kind: store.Removal}, neverRefused, true},
 		{nil, create, MoreRecords, true},
 		{&dead, store.Changes([]task.Change{task.Revive{Key: dead.Key()}})[0], morePending, true},
 	}
 	for _, c := range steps {
 		m := &medium{settings: settings.NewSettings(), full: true}
 		d := Decide(10, settings.Actor{}, &c.step, "", c.old, m)
-		if refused := errors.Is(d.Err, task.ErrFull); refused != (c.need != noMore) || d.Applied == refused {
+		if refused := errors.Is(d.Err, task.ErrFull); refused != (c.need != neverRefused) || d.Applied == refused {
 			t.Errorf("%T: %+v", c.step.Transition, d)
 		}
 		if m.full = false; len(m.asked) != 0 && (len(m.asked) > 1 || m.asked[0] != c.need) {

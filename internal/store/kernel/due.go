@@ -11,21 +11,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The parts of all lanes that Due counts at a time are together at most a quarter of
-// the budget, because this much can be counted in vain.
+// Due counts each lane in parts of minPart to maxPart entries. If these bounds allow it,
+// one part of each lane is together a quarter of the budget, because about this much can
+// be counted in vain.
 const minPart, maxPart = 8, 4096
 
-// wholeBatch is the number of lanes that a call counts if all are counted to their
-// ends.
+// wholeBatch is how many lanes one call of Reader.Count gets if Due counts each lane to
+// its end.
 const wholeBatch = 256
 
 // Due counts entries as store.TaskStore requires. most is at least the number of
 // entries of the selected lanes, or math.MaxInt64 if it is not known.
 //
-// If the budget may be too small, Due counts the lanes in parts. It always continues
-// the lanes that it has counted up to the earliest time, so all lanes reach about the
-// same time. When the budget ends, the earliest time that a lane has reached is the
-// result.
+// If the budget may be too small, Due counts the lanes in parts. It always continues with
+// the lanes that are furthest behind, so all lanes reach about the same time. When the
+// budget is used up, Due returns the time that the slowest lane has reached.
 func Due(ctx context.Context, r Reader, read store.DueRead, most int64, found store.DueFound) (exact task.Millis, err error) {
 	lanes, err := r.Lanes(ctx, LaneRead{Namespace: read.Namespace, Selects: read.Selects, Until: read.End() - 1, Limit: read.Budget/2 + 1})
 	if err != nil {
@@ -51,7 +51,7 @@ func Due(ctx context.Context, r Reader, read store.DueRead, most int64, found st
 	return exact, nil
 }
 
-// dueCount is a count of lanes.
+// dueCount is the state of one call of Due.
 type dueCount struct {
 	Reader
 	read  *store.DueRead

@@ -9,8 +9,8 @@ import (
 // Index is an index of tasks.
 type Index uint8
 
-// The indexes. A medium orders those by the end of a task by namespace first, and
-// then by task.EndedPlace.
+// The indexes. In an index by end, a medium orders the entries by namespace, and then by
+// task.EndedPlace.
 const (
 	ByDue       Index = iota // tasks that wait, by lane and due time
 	ByLease                  // running tasks, by the end of the lease
@@ -26,10 +26,10 @@ type Entry struct {
 	At    task.Millis
 }
 
-// EntriesOf returns the index entries of t, at most one for each index, and none if
-// t is nil. A record and its entries are one write, so a medium writes, lists,
-// removes and scrubs exactly these. EntriesOf is inlined, so the entries of a caller
-// that does not keep them are on its stack.
+// EntriesOf returns the index entries of t, at most one for each index, and none if t is
+// nil. A medium writes a record together with its entries, and keeps exactly the entries
+// that EntriesOf returns. EntriesOf can be inlined, so a caller that does not keep the
+// entries allocates nothing.
 func EntriesOf(t *task.Task) []Entry { return appendEntries(make([]Entry, 0, maxEntries), t) }
 
 // maxEntries is the largest number of entries of a record.

@@ -7,8 +7,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// List returns a page as store.TaskStore requires. In a medium without snapshots, a
-// task that ends during a read by end can be missing.
+// List returns a page as store.TaskStore requires. In a medium without snapshots, List
+// can omit a task that ends during the call, if page.ByEnd is set.
 func List(ctx context.Context, r Reader, f task.Filter, page task.Page) (task.Listing, error) {
 	l := lister{Reader: r, filter: &f, page: page, has: func(*task.Task, string) bool { return true }}
 	if page.ByEnd == 0 {
@@ -26,7 +26,7 @@ type lister struct {
 	filter *task.Filter
 	page   task.Page
 	nameAt int                           // where the name begins in a place
-	has    func(*task.Task, string) bool // whether a task that was read after its place belongs there
+	has    func(*task.Task, string) bool // whether the task, which was read later than its place, still belongs there
 
 	merge            *merge
 	last             string   // the latest place that the merge returned
@@ -35,15 +35,15 @@ type lister struct {
 	examined, weight int
 }
 
-// run examines the records of one chunk of places after the other, each with one place
-// more, which shows that there is a next page.
+// run examines the records chunk by chunk. It reads one place more than the chunk,
+// because that place shows whether there is a next page.
 func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error) {
 	chunk, batch := max(l.page.Limit, l.Batch()), 1
 	if l.Batch() > 1 {
 		batch = math.MaxInt // all parts have about the same next places
 	}
 	l.merge = newMerge(l, l.ranges(indexes), batch, math.MaxInt, chunk+1)
-	for ; ; chunk = l.following(chunk) {
+	for ; ; chunk = l.nextChunk(chunk) {
 		limit := min(chunk, task.MaxPageExamined-l.examined)
 		if err := l.fill(ctx, limit+1); err != nil {
 			return task.Listing{}, err
@@ -61,9 +61,9 @@ func (l *lister) run(ctx context.Context, indexes []Index) (task.Listing, error)
 	}
 }
 
-// following returns the length of the chunk after one of n places, which does not grow
-// in a list with bodies, because these can be large.
-func (l *lister) following(n int) int {
+// nextChunk returns the length of the chunk that follows a chunk of n places, which is n
+// again with bodies, because these can be large.
+func (l *lister) nextChunk(n int) int {
 	if l.page.Bodies {
 		return n
 	}
@@ -125,7 +125,7 @@ func (l *lister) examine(ctx context.Context, n int) error {
 		if t == nil || !l.has(t, place) || !l.filter.Match(t) {
 			continue
 		}
-		l.weight += t.Weight() // before the body goes: the texts of t can be parts of one record
+		l.weight += t.Weight() // with a body that is then removed, because the other texts of t can be parts of the same bytes
 		if !l.page.Bodies {
 			t = t.WithoutBody()
 		}

@@ -25,9 +25,9 @@ import (
 //	         step is decided by that
 //	ended    the medium and the caller get the result
 //
-// The first write wins, and the other calls decide their change again. If a call
-// has two steps of one record, they are made one after the other, so they keep
-// their order.
+// If several calls change a record at once, the first write is applied, and each other
+// call decides its step again by the new record. If a call has two steps of one record,
+// they are made one after the other, so they keep their order.
 
 // recorded is a record as a medium has read or written it.
 type recorded interface {
@@ -42,7 +42,7 @@ type Progress[R recorded, X any] struct {
 
 	Old      R
 	Body     []byte   // the body of Old, if Kind.NeedsBody
-	Decision Decision // the latest that was applied
+	Decision Decision // the latest with Applied set; its write may still fail
 	Reply    store.Reply
 	Done     bool
 	Put      bool // its write was applied
@@ -94,15 +94,15 @@ const (
 	Written   ending = iota // now, or by an earlier call that lost its reply
 	NotYetDue               // by the medium's clock
 	NotOwner                // another node owns the shard
-	Changed                 // the record is another one
+	Changed                 // another call has changed the record
 	Again                   // it must be decided again, from the same record
 	ReadAgain               // the record must be read again
 )
 
-// End applies the ending of a write that Old led to, and reports whether the write
-// was applied; then the medium calls Answer. current is the record if it is another
-// one. resent is set if the write was sent more than once, so that it may have been
-// applied before another call changed the record.
+// End handles the ending of a write that was decided by Old, and reports whether the
+// write was applied. If it was, the medium must call Answer. current is the present
+// record if e is Changed. resent is set if the write was sent more than once, so that it
+// may have been applied before another call changed the record.
 func (p *Progress[R, X]) End(e ending, current R, resent bool) (written bool) {
 	switch e {
 	case Written:
@@ -129,14 +129,15 @@ func (p *Progress[R, X]) End(e ending, current R, resent bool) (written bool) {
 	return false
 }
 
-// made reports whether t is the task that the step created, even if other calls
-// have changed it since, which the same id proves, because ids are unique.
+// made reports whether the step created t. The id proves it even if other calls have
+// changed t since, because ids are unique.
 func (p *Progress[R, X]) made(t *task.Task) bool {
 	made, before := p.Decision.Task, p.Old.Current()
 	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
 }
 
-// Medium makes the phases of steps.
+// Medium reads and writes the records of steps for Make. The type medium of package
+// redisstore implements it, in medium.go.
 type Medium[R recorded, X any] interface {
 	// Guess returns the record that this node's claim has left, if it is known.
 	Guess(task.Key) (R, bool)
@@ -158,8 +159,8 @@ type Medium[R recorded, X any] interface {
 	// Finish is called after the last round of steps.
 	Finish(ctx context.Context, done []*Progress[R, X]) error
 
-	// Pause waits between two rounds.
-	Pause(ctx context.Context, d time.Duration) bool
+	// Pause waits for d between two rounds, or until ctx or the store ends.
+	Pause(ctx context.Context, d time.Duration)
 }
 
 // maxRounds bounds how often a step is decided. In each round at least one of the
@@ -175,7 +176,7 @@ func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 		}
 		for round, open := 0, wave; len(open) > 0; round++ {
 			if round == maxRounds {
-				return fmt.Errorf("task %q in namespace %q was changed by other requests in each of %d attempts: repeat the request", open[0].Key.Name, open[0].Key.Namespace, round)
+				return fmt.Errorf("task %q in namespace %q: other requests changed it in each of %d tries: repeat the request", open[0].Key.Name, open[0].Key.Namespace, round)
 			}
 			if round > 3 {
 				m.Pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))

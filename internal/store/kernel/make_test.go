@@ -42,7 +42,7 @@ func (s *shared) read(k task.Key) stamped {
 type call struct{ *shared }
 
 func (c call) Guess(task.Key) (stamped, bool)            { return stamped{}, false }
-func (c call) Pause(context.Context, time.Duration) bool { return true }
+func (c call) Pause(context.Context, time.Duration)      {}
 func (c call) Finish(context.Context, []*progress) error { return nil }
 func (c call) Unwritten(p *progress)                     { p.Answer(p.Decision.Result, p.Decision.Err) }
 

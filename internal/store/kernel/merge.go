@@ -7,51 +7,53 @@ import (
 	"slices"
 )
 
-// merge returns the places of many ranges in one order. It reads a range when it
-// needs its next place, and in the same call others that it is likely to need.
+// merge returns the places of many ranges in one order. When merge needs the next place
+// of a range, it reads that range, and in the same call the ranges that it probably needs
+// soon.
 type merge struct {
 	r      Reader
 	batch  int // the largest number of ranges that are read in a call
-	length int // places are ordered by so many first bytes
-	open   strands
+	length int // the number of leading bytes by which places are compared
+	open   sources
 }
 
-// strand is the rest of a range.
-type strand struct {
+// source is the rest of a range.
+type source struct {
 	Range           // to be read
 	places []string // read, and not returned yet
 	more   bool     // Range may have more places
 }
 
 // low returns the next place, or a bound that is not after it.
-func (s *strand) low() string {
+func (s *source) low() string {
 	if len(s.places) > 0 {
 		return s.places[0]
 	}
 	return s.From
 }
 
-// newMerge returns a merge of ranges of which about need places are necessary.
+// newMerge returns a merge of ranges, and need is about how many places the caller will
+// take.
 func newMerge(r Reader, ranges []Range, batch, length, need int) *merge {
-	m := &merge{r: r, batch: batch, length: length, open: strands{length: length}}
-	all := make([]strand, len(ranges))
-	m.open.list = make([]*strand, len(ranges))
+	m := &merge{r: r, batch: batch, length: length, open: sources{length: length}}
+	all := make([]source, len(ranges))
+	m.open.list = make([]*source, len(ranges))
 	for i, in := range ranges {
 		in.Limit = min(4+2*need/len(ranges), need)
-		all[i] = strand{Range: in, more: true}
+		all[i] = source{Range: in, more: true}
 		m.open.list[i] = &all[i]
 	}
 	heap.Init(&m.open)
 	return m
 }
 
-// next returns the next place and its strand, or nil if there is none, for a caller
-// that still needs need places.
-func (m *merge) next(ctx context.Context, need int, last string) (*strand, string, error) {
+// next returns the next place and its source, or nil if no place up to last is left. An
+// empty last is no bound, and need is how many places the caller still wants.
+func (m *merge) next(ctx context.Context, need int, last string) (*source, string, error) {
 	for len(m.open.list) > 0 {
 		s := m.open.list[0]
 		switch {
-		case last != "" && m.first(s.low()) > last:
+		case last != "" && m.prefix(s.low()) > last:
 			return nil, "", nil
 		case len(s.places) > 0:
 			place := s.places[0]
@@ -59,17 +61,17 @@ func (m *merge) next(ctx context.Context, need int, last string) (*strand, strin
 			m.fix(s)
 			return s, place, nil
 		}
-		if err := m.read(ctx, m.unread(need, last)); err != nil {
+		if err := m.read(ctx, m.toRead(need, last)); err != nil {
 			return nil, "", err
 		}
 	}
 	return nil, "", nil
 }
 
-func (m *merge) first(place string) string { return place[:min(m.length, len(place))] }
+func (m *merge) prefix(place string) string { return place[:min(m.length, len(place))] }
 
-// fix moves the first strand to its place.
-func (m *merge) fix(s *strand) {
+// fix moves the first source to its place.
+func (m *merge) fix(s *source) {
 	if len(s.places) == 0 && !s.more {
 		heap.Pop(&m.open)
 		return
@@ -77,37 +79,37 @@ func (m *merge) fix(s *strand) {
 	heap.Fix(&m.open, 0)
 }
 
-// unread returns the first strand, and those that may have places among the next
-// ones, up to the first bytes last.
-func (m *merge) unread(need int, last string) []*strand {
+// toRead returns the sources to read next: the first one, and those that can have one of
+// the next need places, up to last.
+func (m *merge) toRead(need int, last string) []*source {
 	if m.batch == 1 {
 		return m.open.list[:1]
 	}
 	var known []string
 	for _, s := range m.open.list {
 		for _, place := range s.places {
-			known = append(known, m.first(place))
+			known = append(known, m.prefix(place))
 		}
 	}
 	if len(known) >= need {
 		slices.Sort(known)
 		last = known[need-1]
 	}
-	var open []*strand
+	var open []*source
 	for _, s := range m.open.list {
-		if s.more && (last == "" || m.first(s.From) <= last) {
+		if s.more && (last == "" || m.prefix(s.From) <= last) {
 			open = append(open, s)
 		}
 	}
 	if len(open) > m.batch {
-		slices.SortStableFunc(open, func(a, b *strand) int { return cmp.Compare(m.first(a.From), m.first(b.From)) })
+		slices.SortStableFunc(open, func(a, b *source) int { return cmp.Compare(m.prefix(a.From), m.prefix(b.From)) })
 		open = open[:m.batch]
 	}
 	return open
 }
 
-// read reads the next places of strands.
-func (m *merge) read(ctx context.Context, list []*strand) error {
+// read reads the next places of sources.
+func (m *merge) read(ctx context.Context, list []*source) error {
 	ranges := make([]Range, len(list))
 	for i, s := range list {
 		ranges[i] = s.Range
@@ -132,25 +134,24 @@ func (m *merge) read(ctx context.Context, list []*strand) error {
 		m.fix(list[0])
 		return nil
 	}
-	m.open.list = slices.DeleteFunc(m.open.list, func(s *strand) bool { return len(s.places) == 0 && !s.more })
+	m.open.list = slices.DeleteFunc(m.open.list, func(s *source) bool { return len(s.places) == 0 && !s.more })
 	heap.Init(&m.open)
 	return nil
 }
 
-// maxChunk is the largest number of places that are read of a range at once, except
-// for a longer page.
+// maxChunk bounds how many places are read from a range at once, unless a page is longer.
 const maxChunk = 1024
 
-// strands is a heap, in which the strand with the first place is the first. A place
-// comes before a strand that must be read to know whether it has that place too.
-type strands struct {
-	list   []*strand
+// sources is a heap of sources by the next place. If two have the same one, a source
+// whose place was read comes before one that must be read first.
+type sources struct {
+	list   []*source
 	length int
 }
 
-func (s *strands) Len() int { return len(s.list) }
+func (s *sources) Len() int { return len(s.list) }
 
-func (s *strands) Less(i, j int) bool {
+func (s *sources) Less(i, j int) bool {
 	a, b := s.list[i].low(), s.list[j].low()
 	a, b = a[:min(s.length, len(a))], b[:min(s.length, len(b))]
 	if a != b {
@@ -159,10 +160,10 @@ func (s *strands) Less(i, j int) bool {
 	return len(s.list[i].places) > 0 && len(s.list[j].places) == 0
 }
 
-func (s *strands) Swap(i, j int) { s.list[i], s.list[j] = s.list[j], s.list[i] }
-func (s *strands) Push(any)      { panic("unused") }
+func (s *sources) Swap(i, j int) { s.list[i], s.list[j] = s.list[j], s.list[i] }
+func (s *sources) Push(any)      { panic("unused") }
 
-func (s *strands) Pop() any {
+func (s *sources) Pop() any {
 	last := len(s.list) - 1
 	s.list[last], s.list = nil, s.list[:last]
 	return nil

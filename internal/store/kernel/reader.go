@@ -14,12 +14,12 @@ import (
 // A call gets many ranges, because a call can be a round trip. The queries double
 // their limits from round to round, so a query needs few calls.
 type Reader interface {
-	// Parts returns the number of parts of each index, where a part has the entries of
-	// some tasks.
+	// Parts returns how many parts each index has, where all entries of a task are in the
+	// same part.
 	Parts() int
 
-	// Batch returns the number of ranges that a call should get, if more than one is
-	// useful, and 1 if a call costs nothing.
+	// Batch returns how many ranges one call should get, or 1 if a call is so cheap that
+	// a batch saves nothing.
 	Batch() int
 
 	// Scan returns the first places of each range, in their order.
@@ -33,9 +33,9 @@ type Reader interface {
 	// Lanes returns the lanes that r selects, in no order.
 	Lanes(ctx context.Context, r LaneRead) (Lanes, error)
 
-	// Count counts the entries of each range that are due before r.End, by the
-	// intervals of r, for ranges of ByDue. If a medium steps over each entry to count
-	// it, it steps over at most Limit entries.
+	// Count counts the entries of each range that are due before r.End, by the intervals
+	// of r, and passes the numbers to found. All ranges are of ByDue. A medium that must
+	// visit each entry to count it visits at most Limit entries of a range.
 	Count(ctx context.Context, ranges []Range, r *store.DueRead, found store.DueFound) ([]Counted, error)
 }
 
@@ -50,8 +50,8 @@ type Range struct {
 	Limit int
 }
 
-// DuePlace returns the place of a waiting task in its lane: compared as bytes, places
-// are in the order of the lane.
+// DuePlace returns the place of a waiting task in its lane, as the key of its index
+// entry, because the byte order of places is the order of the lane.
 func DuePlace(p task.Position) string {
 	var due [dueLen]byte
 	binary.BigEndian.PutUint64(due[:], uint64(p.Due)^1<<63)
@@ -70,9 +70,9 @@ const dueLen = 8
 // byte.
 func after(place string) string { return place + "\x00" }
 
-// LaneRead selects lanes: those of a namespace ("" means all) for which Selects
-// returns true, and which may have an entry due at or before Until. If there are more
-// than about Limit, it selects those with the lowest bounds.
+// LaneRead selects lanes: those of a namespace ("" means all) for which Selects returns
+// true, and which may have an entry due at or before Until. If there are more lanes than
+// about Limit, the read selects those with the lowest Head.Low.
 type LaneRead struct {
 	Namespace string
 	Selects   func(task.Lane) bool
@@ -83,7 +83,7 @@ type LaneRead struct {
 // Lanes is the result of a LaneRead.
 type Lanes struct {
 	Heads    []Head
-	End      task.Millis // no other lane that the read selects has an entry before End; math.MaxInt64 if there is no other one
+	End      task.Millis // the selected lanes that are not in Heads have no entry before End; math.MaxInt64 if Heads is known to have all
 	Examined int         // the entries of the medium's index of lanes that were read
 }
 
@@ -96,7 +96,7 @@ type Head struct {
 
 // Counted is the result of counting a range.
 type Counted struct {
-	Cost int    // in index entries; SeekCost for the begin of a read
+	Cost int    // in index entries; finding the first one counts too, for example SeekCost
 	Next string // the first place that was not counted; empty means that all were
 }
 

@@ -5,9 +5,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Earliest returns the time before which a step of this kind must not be made, which a
-// medium with a clock of its own compares again; zero means any time. old is not nil
-// unless a client makes the step.
+// Earliest returns the time before which a step of this kind must not be made, or zero
+// for any time. A medium with a clock of its own checks it again. old is not nil unless a
+// client makes the step.
 func Earliest(k store.Kind, old *task.Task, now task.Millis) task.Millis {
 	switch k {
 	case store.Claim:
@@ -24,11 +24,11 @@ func Earliest(k store.Kind, old *task.Task, now task.Millis) task.Millis {
 	return 0
 }
 
-// Reap takes back a lease that has ended, the zero Reap any lease that ended at or
-// before now.
+// Reap takes back a lease. The zero Reap takes back any lease that ended at or before
+// now.
 type Reap struct {
 	Gone      bool // the process that held the lease has ended: so has the lease
-	Blameless bool // the process ended because of its medium, not because of an attempt: the attempt does not count
+	Blameless bool // a failure of the medium ended the process, so the lost attempt is not counted in Reclaims
 
 	// Token and Until are those of the only lease to take back, whether or not it has
 	// ended; an empty Token means any.

@@ -7,15 +7,16 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A round of Upcoming merges the lanes with the lowest bounds. A bound can be too low:
-// then its lane is read in vain, and another lane can have earlier entries than the
-// merged ones. So the next round merges more lanes.
+// A round of Upcoming merges the lanes with the lowest bounds. If a bound is too low, its
+// lane is read in vain, and a lane outside the round can have earlier entries than the
+// merged lanes. Then the next round merges more lanes.
 const (
 	firstLanes = 256  // the first round reads so many lanes, and one more for each record of the page
 	maxLanes   = 8192 // the last round; store.UpcomingRead promises eight thousand
 
-	// A lane has a head in each part that has its tasks. So the heads of a round are
-	// this many times its lanes, and in the last round at least this many of each part.
+	// A lane has a head in each part that has its tasks. So a round reads partsOfLane
+	// heads for each of its lanes, and the last round reads at least leastOfPart heads
+	// for each part.
 	partsOfLane, leastOfPart = 4, 16
 )
 
@@ -78,8 +79,8 @@ func upcomingOf(ctx context.Context, r Reader, read *store.UpcomingRead, n int) 
 	return page, false, nil
 }
 
-// firstEntries returns the first entries of lanes that are due from from until until,
-// at most limit.
+// firstEntries returns, in order, the first entries of heads that are due between from
+// and until, both included, but at most limit entries.
 func firstEntries(ctx context.Context, r Reader, heads []Head, from, until task.Millis, limit int) (entries []task.Entry, err error) {
 	if len(heads) == 0 {
 		return nil, nil

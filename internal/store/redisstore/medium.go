@@ -72,7 +72,7 @@ func (c *claimedRecords) drop(k task.Key) {
 	delete(c.m, k)
 }
 
-func (m *medium) Pause(ctx context.Context, d time.Duration) bool { return m.servers.Pause(ctx, d) }
+func (m *medium) Pause(ctx context.Context, d time.Duration) { m.servers.Pause(ctx, d) }
 
 func (m *medium) Unwritten(st *step) { st.Answer(m.withBody(st), st.Decision.Err) }
 
