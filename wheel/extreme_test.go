@@ -161,7 +161,9 @@ func TestALaterTimeNeverFiresEarlierThanAnEarlierOne(t *testing.T) {
 		checkOrder(t, name, set, func() []time.Time {
 			now := time.Now().Round(0)
 			return []time.Time{
-				time.Unix(math.MinInt64, 0), time.Unix(math.MinInt64+1, 0), {}, time.Unix(-1, 999999999), time.Unix(0, 0),
+				time.Unix(math.MinInt64, 0), time.Unix(math.MinInt64+1, 0),
+				{},
+				time.Unix(-1, 999999999), time.Unix(0, 0),
 				now.Add(-1), now, now.Add(1), now.Add(time.Second), now.Add(time.Hour), now.Add(math.MaxInt64),
 				latest, latest.Add(1), latest.Add(time.Second), time.Unix(math.MaxInt64-1, 0), time.Unix(math.MaxInt64, 0),
 			}

@@ -56,9 +56,18 @@ func TestKeysOfAnyComparableType(t *testing.T) {
 		k := NewKeyed(Config{Shards: 1, Run: Inline}, func(key any, v int) { fired[key] += v })
 		x := 1
 		keys := []any{
-			nil, 1, "1", "", strings.Repeat("long", 100), 1.5, math.MaxInt, true, false, &x, new(int), (*int)(nil), [1]any{1}, struct{}{},
-			reading{}, reading{value: 1}, reading{sensor: "a"}, reading{names: [2]string{"a", "b"}}, reading{names: [2]string{"ab", ""}},
-			reading{pointer: &x}, reading{pointer: new(int)}, reading{other: 1}, reading{other: "1"},
+			nil, 1, "1", "", strings.Repeat("long", 100), 1.5, math.MaxInt, true, false, &x, new(int), (*int)(nil),
+			[1]any{1},
+			struct{}{},
+			reading{},
+			reading{value: 1},
+			reading{sensor: "a"},
+			reading{names: [2]string{"a", "b"}},
+			reading{names: [2]string{"ab", ""}},
+			reading{pointer: &x},
+			reading{pointer: new(int)},
+			reading{other: 1},
+			reading{other: "1"},
 		}
 		for i, key := range keys {
 			mustSet(t, k, key, time.Second, i, false)

@@ -48,9 +48,15 @@ func TestANearlyFullDiskRefusesOnlyCreates(t *testing.T) {
 		do      func() error
 		refused bool
 	}{
-		{"a create", 99, create, true}, {"a schedule", 99, fire, true}, {"a patch", 99, patch("a"), false}, {"an attempt", 99, deliver("a"), false},
-		{"a patch", 49, patch("b"), true}, {"a cancel", 49, change(task.Cancel{Key: tasktest.Key("b")}), false}, {"an attempt", 49, deliver("c"), false},
-		{"a create", 500, create, false}, {"a schedule", 500, fire, false}, // nothing was lost
+		{"a create", 99, create, true},
+		{"a schedule", 99, fire, true},
+		{"a patch", 99, patch("a"), false},
+		{"an attempt", 99, deliver("a"), false},
+		{"a patch", 49, patch("b"), true},
+		{"a cancel", 49, change(task.Cancel{Key: tasktest.Key("b")}), false},
+		{"an attempt", 49, deliver("c"), false},
+		{"a create", 500, create, false},
+		{"a schedule", 500, fire, false}, // nothing was lost
 	} {
 		disk.free.Store(c.free << 20)
 		if err := c.do(); c.refused && !errors.Is(err, task.ErrFull) || !c.refused && err != nil {

@@ -94,11 +94,6 @@ var taskCases = []testCase{
 
 func onDead(s *task.Spec) { s.OnDead = "https://dead.example/notices" }
 
-func isStateError(err error) bool {
-	_, ok := errors.AsType[*task.StateError](err)
-	return ok
-}
-
 // idem returns the idempotency mark of a key and a request.
 func idem(k, request string) *task.Idempotency {
 	return &task.Idempotency{Key: task.Digest([]byte(k)), Fingerprint: task.Digest([]byte(request))}

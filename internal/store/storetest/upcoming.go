@@ -99,7 +99,7 @@ func compareUpcoming(ctx context.Context, s store.TaskStore, read store.Upcoming
 	slices.SortFunc(all, func(a, b *task.Task) int { return cmp.Compare(a.Due, b.Due) })
 	page, err := s.Upcoming(ctx, read)
 	if n := min(read.Limit, len(all)); err != nil || len(page.Tasks) != n || page.More != (len(all) > n) {
-		return fmt.Errorf("upcoming %+v: %d records of %d, more %v, error %v", read, len(page.Tasks), len(all), page.More, err)
+		return fmt.Errorf("upcoming %+v: %d records of %d, more %v, error %w", read, len(page.Tasks), len(all), page.More, err)
 	}
 	got := map[task.Key]*task.Task{}
 	for i, t := range page.Tasks {
