@@ -4,8 +4,7 @@ import "bytes"
 
 // Equal reports whether b is JSON with the same tokens as a, which must be
 // JSON. Numbers are equal only if they are written the same way. Equal stores no
-// tokens and lets other goroutines run, because a batch can have megabytes of
-// bodies.
+// tokens, because a batch can have megabytes of bodies.
 func Equal(a, b []byte) bool {
 	x, y := &Reader{data: a, until: len(a)}, &Reader{data: b, until: len(b)}
 	if err := y.skip(); err != nil || y.Next() != 0 || y.pos < len(b) {
