@@ -293,7 +293,7 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 
 // oneBody returns the body of a request that has both body and body_base64, as
 // a reply of showBody has if no JSON value shows the bytes of a JSON body. Both
-// fields must have the same meaning, and the result has the bytes of body_base64.
+// fields must have the same tokens, and the result has the bytes of body_base64.
 func oneBody(value, exact task.Body) (task.Body, error) {
 	if value.Kind == task.BinaryBody {
 		value, exact = exact, value
@@ -305,7 +305,7 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 	case task.TextBody:
 		shown, _ = json.Marshal(string(value.Bytes)) // marshalling a string cannot fail
 	}
-	if exact.Kind != task.BinaryBody || !json.Valid(exact.Bytes) || !bytes.Equal(decode.Meaning(shown), decode.Meaning(exact.Bytes)) {
+	if exact.Kind != task.BinaryBody || !decode.Equal(shown, exact.Bytes) {
 		return task.Body{}, refuse("two_bodies", "", "body and body_base64 are not the same JSON value: send one of them")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,27 @@ func noQueue(string) task.Spec { return task.DefaultSpec() }
 const sample = `{"name": "order-42-close", "queue": "orders", "delay": "30m",
  "http": {"url": "https://shop.internal/orders/42/close", "method": "POST", "headers": {"x-shop": "7"}, "body": {"order": 42, "items": [{"sku": "a-1", "n": 2}, {"sku": "b-2", "n": 1}]}},
  "timeout": "15s", "priority": "normal", "labels": {"tenant": "acme"}, "retry": {"max_attempts": 5, "min_backoff": "1s"}}`
+
+// A batch has megabytes of bodies, and each may be given in both ways.
+func TestABodyInBothFormsNeedsNoMemoryForItsTokens(t *testing.T) {
+	for name, body := range map[string]string{
+		"numbers": " [" + strings.Repeat("1,", 100<<10) + "1]",
+		"objects": " [" + strings.Repeat(`{"a":"b"},`, 20<<10) + "1]",
+	} {
+		document := []byte(`{"body": ` + body + `, "body_base64": "` + base64.StdEncoding.EncodeToString([]byte(body)) + `"}`)
+		allocations := testing.AllocsPerRun(1, func() {
+			var b bodyReader
+			r := &reader{decode.NewReader(document)}
+			err := r.Object(func(key []byte) error { return b.read(r, key, task.MaxBodyDefault) })
+			if err != nil || b.body.Kind != task.JSONBody || string(b.body.Bytes) != body {
+				t.Fatalf("%s: %v, kind %d", name, err, b.body.Kind)
+			}
+		})
+		if allocations > 100 {
+			t.Errorf("%s: %v allocations for %d bytes", name, allocations, len(body))
+		}
+	}
+}
 
 func body(key string, limit int) func(*reader) error {
 	return func(r *reader) error { return new(bodyReader).read(r, []byte(key), limit) }

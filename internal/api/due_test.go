@@ -132,7 +132,8 @@ func TestAScheduleThatWasReadCanBePutWithAnotherRule(t *testing.T) {
 // TestABodyIsTakenAsAReadShowsIt: a request may have both forms of a body if
 // they are the same value.
 func TestABodyIsTakenAsAReadShowsIt(t *testing.T) {
-	for _, body := range []string{" {\"a\": [1.50, \"<\u00e9\", true]}\n", `"text"`, "null", " 7 "} {
+	html := `"` + strings.Repeat("<", 200<<10) + `"` // a reply escapes each <, which makes 1.2 MB
+	for _, body := range []string{" {\"a\": [1.50, \"<\u00e9\", true]}\n", `"text"`, "null", " 7 ", `{"half a pair": "\ud83d"}` + "\n", html} {
 		s := serve(t)
 		s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", body, "Foliot-Name: a", "Foliot-Delay: 1h").want(201, nil)
 		shown := s.do("GET", "/v1/tasks/a", "").task(200)
@@ -147,10 +148,10 @@ func TestABodyIsTakenAsAReadShowsIt(t *testing.T) {
 			{"PATCH", `{"http": {"body": ` + string(both["body"]) + `, "body_base64": ` + string(both["body_base64"]) + `}}`},
 		} {
 			if got := s.do(c.method, "/v1/tasks/a", c.document); got.status != 200 {
-				t.Fatalf("%s %s: %s", c.method, c.document, got.body)
+				t.Fatalf("%s %.999s: %s", c.method, c.document, got.body)
 			}
 			if got := s.record("a").Request; got.BodyKind != task.JSONBody || string(got.Body) != body {
-				t.Errorf("%s %s: kind %d, %q", c.method, c.document, got.BodyKind, got.Body)
+				t.Errorf("%s %.999s: kind %d, %.999q", c.method, c.document, got.BodyKind, got.Body)
 			}
 		}
 		for _, other := range []string{`{"a": [1.50, "<\u00e9"]}`, `{"a": [1.50, "<\u00e9", true], "b": 1}`, `"other"`, `8`, "[null]"} {

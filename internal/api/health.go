@@ -25,16 +25,33 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 	return s.healthz(w, r)
 }
 
-// openAPI is the description of the routes, without the version of the server. The
-// tests make it from the routes and from the types of package wire.
+// openAPI is the description of the routes, for a server without a version and
+// with the default limit of a body. The tests make it from the routes and from the
+// types of package wire.
 //
 //go:embed openapi.json
 var openAPI []byte
 
-// describe returns the OpenAPI document of a server of that version.
-func describe(version string) fixedText {
-	const unknown = `"version": "dev"`
-	return newFixedText(jsonType, bytes.Replace(openAPI, []byte(unknown), []byte(`"version": `+strconv.Quote(version)), 1))
+// describe returns the OpenAPI document of a server of that version with that limit
+// of a body.
+func describe(version string, bodyLimit int) fixedText {
+	own := strings.NewReplacer(`"version": "dev"`, `"version": `+strconv.Quote(version), bodyRow(task.MaxBodyDefault), bodyRow(bodyLimit))
+	return newFixedText(jsonType, []byte(own.Replace(string(openAPI))))
+}
+
+// bodyRow is a row in the document's table of limits.
+func bodyRow(limit int) string {
+	return "| a task's body, or its arguments | " + bytesText(limit) + "; --body-limit changes it |"
+}
+
+func bytesText(n int) string {
+	if n%(1<<20) == 0 {
+		return strconv.Itoa(n>>20) + " MiB"
+	}
+	if n%(1<<10) == 0 {
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " bytes"
 }
 
 func (s *Server) document(w http.ResponseWriter, r *request) error {

@@ -81,7 +81,6 @@ var scheme = &huma.SecurityScheme{
 
 func limits() string {
 	rows := []struct{ limit, most string }{
-		{"a task's body, or its arguments", bytesText(task.MaxBodyDefault) + "; --body-limit changes it"},
 		{"a task's headers, names and values together", bytesText(task.MaxHeaderBytes)},
 		{"a URL", bytesText(task.MaxURLLen)},
 		{"a name", strconv.Itoa(task.MaxNameLen) + " characters"},
@@ -110,21 +109,11 @@ func limits() string {
 		{"failed logins of an address (IPv6: a /64)", strconv.Itoa(loginBurst) + " at once, then 10 a minute"},
 	}
 	var b strings.Builder
-	b.WriteString("| limit | at most |\n| --- | --- |\n")
+	b.WriteString("| limit | at most |\n| --- | --- |\n" + bodyRow(task.MaxBodyDefault) + "\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s |\n", r.limit, r.most)
 	}
 	return b.String()
-}
-
-func bytesText(n int) string {
-	if n%(1<<20) == 0 {
-		return strconv.Itoa(n>>20) + " MiB"
-	}
-	if n%(1<<10) == 0 {
-		return strconv.Itoa(n>>10) + " KiB"
-	}
-	return strconv.Itoa(n) + " bytes"
 }
 
 func codes() string {

@@ -449,7 +449,11 @@ func TestAStoppingServerIsNotReady(t *testing.T) {
 func TestTheBodyLimitIsTheOperators(t *testing.T) {
 	large := withHTTP(`"body": "` + strings.Repeat("x", 300<<10) + `"`)
 	serve(t).do("POST", "/v1/tasks", large).problem(413, "body_too_large", "http.body")
-	serve(t, func(c *api.Config) { c.BodyLimit = 512 << 10 }).do("POST", "/v1/tasks", large).want(201, nil)
+	half := serve(t, func(c *api.Config) { c.BodyLimit = 512 << 10 })
+	half.do("POST", "/v1/tasks", large).want(201, nil)
+	if doc := string(half.do("GET", "/openapi.json", "").want(200, nil).body); !strings.Contains(doc, "its arguments | 512 KiB;") || strings.Contains(doc, "256 KiB") {
+		t.Error("/openapi.json describes another limit")
+	}
 	beyond := withHTTP(`"body": "` + strings.Repeat("x", 1<<20+1) + `"`)
 	serve(t, func(c *api.Config) { c.BodyLimit = 1 << 30 }).do("POST", "/v1/tasks", beyond).problem(413, "body_too_large", "http.body")
 }

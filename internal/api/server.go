@@ -194,7 +194,7 @@ func New(cfg Config, st Store) *Server {
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
-	s.openAPI = sync.OnceValue(func() fixedText { return describe(s.cfg.Version) })
+	s.openAPI = sync.OnceValue(func() fixedText { return describe(s.cfg.Version, s.cfg.BodyLimit) })
 	s.mux = s.route(routes())
 	return s
 }

@@ -76,13 +76,13 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if children {
-		if err := s.revokeDescendants(r, id); err != nil {
+		if err := s.revokeDescendants(r, t); err != nil {
 			return err
 		}
 	}
 	now := s.now()
 	shown := showToken(r.settings.Get(t.Key()).(*settings.AccessToken), now)
-	for _, d := range r.settings.Descendants(id) {
+	for _, d := range r.settings.Descendants(t) {
 		if d.Holds(now) {
 			shown.ActiveChildren++
 		}
@@ -94,10 +94,10 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 // revokeDescendants revokes the tokens that a revoked token made, and their
 // descendants. A revoked token makes no more tokens, so a few rounds find all.
 // The edits skip the check of the caller's token, which may be one of them.
-func (s *Server) revokeDescendants(r *request, id string) error {
+func (s *Server) revokeDescendants(r *request, maker *settings.AccessToken) error {
 	for {
 		var edits []settings.Edit
-		for _, t := range r.settings.Descendants(id) {
+		for _, t := range r.settings.Descendants(maker) {
 			if t.RevokedAt == 0 && (r.operator || t.Namespace == r.namespace) {
 				edits = append(edits, settings.RevokeToken{Namespace: t.Namespace, ID: t.ID, Force: true})
 			}

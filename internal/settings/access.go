@@ -180,7 +180,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	if e.Parent != "" {
 		parent := s.TokenByID(e.Parent)
 		switch {
-		case parent == nil || !parent.Holds(now):
+		case parent == nil || !parent.Holds(now) || !parent.Operator() && parent.Namespace != e.Namespace:
 			return nil, &MissingError{"token", e.Parent}
 		case e.ExpiresAt == 0:
 			e.ExpiresAt = parent.ExpiresAt
@@ -197,7 +197,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	}
 	var forgotten []SettingChange
 	by := cmp.Or(e.Trusted, now)
-	ended := s.ended(e.Namespace, by, s.children())
+	ended := s.ended(e.Namespace, by, s.children(e.Namespace))
 	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
 		forgotten = append(forgotten, SettingChange{Key: t.Key()})
 	}
@@ -235,8 +235,8 @@ func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error
 		return nil, &MissingError{"token", e.ID}
 	}
 	revoked := []*AccessToken{old}
-	if e.With {
-		revoked = append(revoked, s.Descendants(e.ID)...)
+	if e.With && !e.Force && old.Operator() { // other tokens have made none that manages the server
+		revoked = append(revoked, s.Descendants(old)...)
 	}
 	switch {
 	case !e.Force && s.lastManagers(revoked, now):
@@ -249,21 +249,27 @@ func (e RevokeToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error
 	return change(&t), nil
 }
 
-// Descendants returns the tokens that the token with the ID made, directly or through
-// other tokens, each after its parent. The cost is O(tokens).
-func (s *Settings) Descendants(id string) []*AccessToken {
-	made := s.children()
-	all := made[id]
+// Descendants returns the tokens that the token made, directly or through other
+// tokens, each after its parent. The cost is O(tokens of its namespace), or O(tokens)
+// for an operator's token.
+func (s *Settings) Descendants(maker *AccessToken) []*AccessToken {
+	made := s.children(maker.Namespace)
+	all := made[maker.ID]
 	for next := 0; next < len(all); next++ {
 		all = append(all, made[all[next].ID]...)
 	}
 	return all
 }
 
-// children returns the tokens that each token made, by the ID of the maker.
-func (s *Settings) children() map[string][]*AccessToken {
+// children returns the tokens that each token of a namespace made, by the ID of the
+// maker. It reads the tokens of other namespaces only for AllNamespaces, because
+// only an operator's token makes tokens of another namespace.
+func (s *Settings) children(namespace string) map[string][]*AccessToken {
+	if namespace == AllNamespaces {
+		namespace = ""
+	}
 	made := map[string][]*AccessToken{}
-	for _, r := range s.List(TokenKind, "") {
+	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); t.Parent != "" {
 			made[t.Parent] = append(made[t.Parent], t)
 		}

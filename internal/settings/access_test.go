@@ -102,7 +102,7 @@ func TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut(t *testing.T) {
 	if n := s.count(TokenKind, "default"); n != MaxTokens+1-forgetAtOnce {
 		t.Errorf("%d tokens", n)
 	}
-	all := s.Descendants("maker")
+	all := s.Descendants(maker)
 	if len(all) != MaxTokens+1-forgetAtOnce || all[0].ID != "00100" || all[len(all)-1].ID != hash[:16] {
 		t.Errorf("%d descendants", len(all))
 	}
@@ -186,13 +186,16 @@ func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
 	_ = refused[*task.FieldError](t, t0, s, add)
 	add.ExpiresAt, add.Parent = 0, "nobody"
 	_ = refused[*MissingError](t, t0, s, add)
+	tenant := AddToken{Namespace: task.DefaultNamespace, Scope: ScopeAdmin, Hash: mintHash()}
+	add.Parent = tenant.Target().Name
+	_ = refused[*MissingError](t, t0, edit(t, t0, s, tenant), add)
 	// The token is made after its parent has ended, although it was requested
 	// before.
 	add.Parent = brief
 	_ = refused[*MissingError](t, t0, edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: brief}), add)
 	_ = refused[*MissingError](t, t0+minute, s, add)
 
-	if all := s.Descendants(root); len(all) != 3 || all[0].ID != brief || all[1].ID != child || all[2].ID != grandchild {
+	if all := s.Descendants(s.TokenByID(root)); len(all) != 3 || all[0].ID != brief || all[1].ID != child || all[2].ID != grandchild {
 		t.Errorf("descendants: %v", all)
 	}
 	// A token with a known child is not forgotten: otherwise its descendants
@@ -205,9 +208,10 @@ func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
 	// manage the server.
 	s, only := make(NewSettings(), "", 0)
 	s, _ = make(s, only, 0)
-	edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: only})
-	if _, err := (RevokeToken{Namespace: AllNamespaces, ID: only, With: true}).Apply(t0, s); !errors.Is(err, ErrLastToken) {
-		t.Errorf("error %v", err)
+	for _, s := range []*Settings{s, edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: only})} { // even if only was revoked before
+		if _, err := (RevokeToken{Namespace: AllNamespaces, ID: only, With: true}).Apply(t0, s); !errors.Is(err, ErrLastToken) {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

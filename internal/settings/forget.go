@@ -42,7 +42,7 @@ func (s *Settings) ended(namespace string, now task.Millis, children map[string]
 // at or before until and, for a namespace with more than MaxTokens, the tokens
 // that ended first. The cost is O(tokens).
 func (s *Settings) OldTokens(now, until task.Millis) (old []SettingKey) {
-	children, namespaces := s.children(), map[string]bool{}
+	children, namespaces := s.children(AllNamespaces), map[string]bool{}
 	for _, r := range s.List(TokenKind, "") {
 		namespaces[r.Key().Namespace] = true
 	}
@@ -68,8 +68,11 @@ func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
 // Apply implements Edit. It never fails, and never forgets the last token: its
 // record means that requests need a token (Secured).
 func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChange, _ error) {
-	children := s.children()
-	for _, key := range e.Keys {
+	var children map[string][]*AccessToken
+	for i, key := range e.Keys {
+		if i == 0 || key.Namespace != e.Keys[i-1].Namespace {
+			children = s.children(key.Namespace)
+		}
 		if t, ok := s.Get(key).(*AccessToken); ok && !t.Holds(now) && len(children[t.ID]) == 0 && len(changes)+1 < s.hashes.size {
 			changes = append(changes, SettingChange{Key: key})
 		}
@@ -83,7 +86,7 @@ func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChan
 // own token, again and again, would fill its namespace with ended tokens, each the
 // parent of the next.
 func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []SettingChange) {
-	children := s.children()
+	children := s.children(namespace)
 	var parents []*AccessToken
 	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); !t.Holds(now) {

@@ -39,8 +39,8 @@ type Setting interface {
 
 // Settings is a snapshot of all operators' settings, which never changes, so
 // any goroutine may read it, and keep it while a snapshot of that time is good
-// enough. The cost of an edit depends on the settings that it changes, not on
-// their total number.
+// enough. An edit of a namespace costs about the same with any number of
+// settings of other namespaces. Only edits of operators' tokens may read all tokens.
 type Settings struct {
 	records tree[Setting]
 	hashes  tree[*AccessToken] // by hashKey

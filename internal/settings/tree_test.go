@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestATreeIsASortedMapThatNeverChanges compares it with a map, and old trees with their earlier content.
@@ -90,26 +92,48 @@ func TestAnEditCostsTheSameHoweverManySettingsThereAre(t *testing.T) {
 		records = append(records, &NamespaceSettings{Name: name, Version: 1})
 		for i := range each {
 			id := fmt.Sprintf("%08x%08x", n, i)
-			records = append(records, &AccessToken{ID: id, Namespace: name, Hash: id, RevokedAt: 1})
+			records = append(records, &AccessToken{ID: id, Namespace: name, Hash: id, RevokedAt: 1, Parent: "a token"})
 		}
 	}
-	cost := func(s *Settings) (bytes uint64) {
-		s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: mintHash()})
+	allocated := func(edits func()) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		const edits = 200
+		edits()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	const edits = 200
+	four := func(s *Settings) {
+		s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: mintHash()})
 		for i := range edits {
 			hash := mintHash()
 			s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: fmt.Sprint("q", i%10)}})
 			s = edit(t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash})
-			s = edit(t, t0, s, RevokeToken{Namespace: "default", ID: hash[:16]})
+			s = edit(t, t0, s, RevokeToken{Namespace: "default", ID: hash[:16], With: true})
+			s = edit(t, t0, s, RevokeToken{Namespace: "n0", ID: records[1].Key().Name, With: true}) // again
 		}
-		runtime.ReadMemStats(&after)
-		return (after.TotalAlloc - before.TotalAlloc) / edits
 	}
-	few, many := cost(NewSettings()), cost(NewSettings(records...))
-	t.Logf("three edits allocate %d bytes beside few settings, %d beside %d", few, many, len(records))
-	if many > 128<<10 {
-		t.Errorf("three edits allocate %d bytes", many)
+	few, all := NewSettings(records[:each+1]...), NewSettings(records...)
+	if bytes := allocated(func() { four(all) }) / edits; bytes > 128<<10 {
+		t.Errorf("four edits allocate %d bytes", bytes)
+	}
+	for name, one := range map[string]func(*Settings) error{
+		"a token in a full namespace": func(s *Settings) error {
+			_, err := AddToken{Namespace: "n0", Scope: ScopeRead, Hash: mintHash()}.Apply(t0, s)
+			return err
+		},
+		"forgotten tokens": func(s *Settings) error {
+			_, err := ForgetTokens{[]SettingKey{records[1].Key()}}.Apply(t0, s)
+			return err
+		},
+		"children": func(s *Settings) error {
+			s.Descendants(records[1].(*AccessToken))
+			return nil
+		},
+	} {
+		own := allocated(func() { fatal.If(t, one(few)) })
+		if bytes := allocated(func() { fatal.If(t, one(all)) }); bytes > 2*own {
+			t.Errorf("%s: %d bytes are allocated, %d without other namespaces", name, bytes, own)
+		}
 	}
 }

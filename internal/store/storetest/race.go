@@ -77,6 +77,24 @@ var raceCases = []testCase{
 		},
 	},
 	{
+		"one of the tokens that manage the server is left",
+		"Of many revokes at the same time, each of another token that manages the server, all succeed but one, which is ErrLastToken.",
+		func(f *fixture) {
+			made := make([]settings.Edit, crowd())
+			for i := range made {
+				_, hash := settings.MintToken()
+				made[i] = settings.AddToken{Namespace: settings.AllNamespaces, Scope: settings.ScopeAdmin, Hash: hash}
+			}
+			f.edits(made...)
+			f.winners(len(made)-1, settings.ErrLastToken, func(i int) error {
+				return f.oneEdit(settings.RevokeToken{Namespace: settings.AllNamespaces, ID: made[i].Target().Name})
+			})
+			if !f.store.Standing().Settings.Managed(start) {
+				f.Errorf("no token manages the server")
+			}
+		},
+	},
+	{
 		"of edits to one version one succeeds",
 		"A precondition is checked in the step that makes the edit: of many that name the same ETag one changes something.",
 		func(f *fixture) {

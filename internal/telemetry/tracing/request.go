@@ -41,7 +41,10 @@ func Answered(ctx context.Context, route, method string, status int) {
 	if method == other {
 		method = "_OTHER"
 	}
-	span.SetAttributes(attribute.String("http.request.method", method), attribute.Int("http.response.status_code", status))
+	span.SetAttributes(attribute.String("http.request.method", method))
+	if status != 0 { // otherwise the connection ended before a reply
+		span.SetAttributes(attribute.Int("http.response.status_code", status))
+	}
 	if route != other {
 		span.SetName(method + " " + route)
 		span.SetAttributes(attribute.String("http.route", route))

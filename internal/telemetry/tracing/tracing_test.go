@@ -250,6 +250,16 @@ func TestARequestThatPanicsHasItsSpan(t *testing.T) {
 	r.named(t, "HTTP")
 }
 
+func TestARequestWithoutAReplyHasNoStatus(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	create(tr, "", 0)
+	closed(t, tr)
+	if status, given := attributes(r.named(t, "POST /v1/tasks").GetAttributes())["http.response.status_code"]; given {
+		t.Errorf("status %v", status)
+	}
+}
+
 func TestTextOfAClientIsInNoSpanName(t *testing.T) {
 	r := receive(t)
 	tr := tracer(t, r.URL)
