@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
+	"github.com/foliot/foliot/internal/redistest"
 )
 
 // On the page, … stands for any text.
@@ -35,25 +36,42 @@ func TestGetShowsWhyATaskIsHeld(t *testing.T) {
 	shows(t, s.must("", "get a"), "held", "foliot queue resume mail")
 }
 
-// TestTasksAndSettingsMoveAsThePageSays runs the commands of docs/redis.md
-// between two servers.
 func TestTasksAndSettingsMoveAsThePageSays(t *testing.T) {
-	from, to := newSession(t), newSession(t)
+	moveAsThePageSays(t, newSession(t), newSession(t))
+}
+
+func TestTasksAndSettingsMoveFromADirectoryToRedisAndBack(t *testing.T) {
+	quick.Leave(t, "starts two directories and a Redis")
+	at := func(p *process) *session { return &session{t: t, server: p.url} }
+	moveAsThePageSays(t, at(serveHere(t, "--listen", anyPort, "--data", t.TempDir())),
+		at(redisNode(t, "redis://"+redistest.New(t).Addr)), at(serveHere(t, "--listen", anyPort, "--data", t.TempDir())))
+}
+
+// moveAsThePageSays fills the first server, and runs the commands of docs/redis.md
+// from each server to the next. The exports of all must be equal.
+func moveAsThePageSays(t *testing.T, servers ...*session) {
+	t.Helper()
+	from := servers[0]
 	from.must("", "queue set mail --rate 20")
 	from.must("", "namespace set acme --max-pending 5")
-	from.must("", "cron add nightly @daily http://127.0.0.1:9/")
-	from.must("", "add http://127.0.0.1:9/ --in 1h --name a")
-	want := from.must("", "export --settings")
+	from.must("", "cron add nightly @daily http://127.0.0.1:9/ --max-runs 3")
+	from.must("", "add http://127.0.0.1:9/ --in 1h --name a --queue mail --max-attempts 3 --label k=v -H X-A:1")
+	from.must(`{ "n":  1.0 }`, "add http://127.0.0.1:9/ --in 2h --name json --json @-")
+	from.must("\x00\xff \n", "add http://127.0.0.1:9/ --in 3h --name bytes --data @-")
 	commands := typed(t, "../../docs/redis.md", "## From a directory to Redis, and back\n")
 	t.Chdir(t.TempDir())
-	servers := strings.NewReplacer("http://127.0.0.1:8750", from.server, "http://127.0.0.1:8751", to.server)
-	for line := range strings.Lines(commands) {
-		from.mustBare(servers.Replace(strings.TrimPrefix(strings.TrimSpace(line), "foliot ")))
+	for _, to := range servers[1:] {
+		urls := strings.NewReplacer("http://127.0.0.1:8750", from.server, "http://127.0.0.1:8751", to.server)
+		for line := range strings.Lines(commands) {
+			from.mustBare(urls.Replace(strings.TrimPrefix(strings.TrimSpace(line), "foliot ")))
+		}
+		for _, export := range []string{"export --settings", "export -"} {
+			if want, got := from.must("", export), to.must("", export); got != want || !strings.Contains(got, "mail") {
+				t.Errorf("%s is now\n%s, and was\n%s", export, got, want)
+			}
+		}
+		from = to
 	}
-	if got := to.must("", "export --settings"); got != want {
-		t.Errorf("the settings are now\n%s, and were\n%s", got, want)
-	}
-	to.must("", "get a")
 }
 
 // page returns a page of docs.

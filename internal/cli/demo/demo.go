@@ -64,6 +64,7 @@ const (
 	changeFor = 3 * time.Second        // a timer is cancelled or moved this long before it is due
 	later     = 2 * time.Second        // a timer is moved by this,
 	earlier   = lead / 2               // or by this
+	volley    = 200                    // timers that are created around the kills; at most a fifth of all
 	workers   = 8                      // calls at the same time
 	perSecond = 1000                   // timers that a small machine can create, change and call
 	step      = 50 * time.Millisecond  // between batches
@@ -282,40 +283,62 @@ func (d *demo) extras(ctx context.Context) error {
 	return err
 }
 
-// create creates the timers in the order of their due times.
+// amidst returns the first timer that is created around the kills. The last timers
+// are, because they are due long after that.
+func (d *demo) amidst() int { return d.Timers - min(volley, d.Timers/5) }
+
+// create creates the other timers in the order of their due times.
 func (d *demo) create(ctx context.Context) error {
 	const most = 1000 // in one request
-	for first := 0; first < d.Timers; first += most {
-		if err := d.batch(ctx, first, min(first+most, d.Timers)); err != nil {
+	for first := 0; first < d.amidst(); first += most {
+		if err := d.batch(ctx, first, min(first+most, d.amidst())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// killAmidst kills the server while it answers, and starts it again. A server that
-// answers before it has written is likely found out, most of all if it is killed
-// several times. On a Redis, the next server waits for the lease of the one before.
+func (d *demo) spec(i int) client.Spec {
+	t := d.ledger.At(i)
+	return client.Spec{Name: t.Name, At: t.Due, HTTP: client.HTTP{URL: d.calls}}
+}
+
+func (d *demo) created(i int) { d.ledger.Confirm(i, func(t *delivery.Timer) { t.Created = true }) }
+
+// killAmidst creates timers one by one, in several goroutines, and kills the server
+// among them. So there is an answer at each instant, and a server that answers
+// before it has written is likely found out, most of all if it is killed several
+// times. On a Redis, the next server waits for the lease of the one before.
 func (d *demo) killAmidst(ctx context.Context) error {
 	kills := 4
 	if d.store != "" {
 		kills = 1
 	}
-	for wait := time.Until(d.ledger.At(0).Due.Add(d.Over*2/5 - lead)); kills > 0 && console.Pause(ctx, wait); wait = redraw {
-		if err := d.restart(ctx); err != nil {
-			return err
+	first := d.amidst()
+	every := (d.Timers-first)/(kills+1) + 1
+	console.Pause(ctx, time.Until(d.ledger.At(0).Due.Add(d.Over*2/5-lead)))
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(workers)
+	for i := first; i < d.Timers && ctx.Err() == nil; i++ {
+		if (i-first)%every == every-1 {
+			work.Go(func() error { return d.restart(ctx) })
 		}
-		kills--
+		work.Go(func() error {
+			err := insist(ctx, func() error { _, err := d.api.Tasks.PutOnce(ctx, d.ledger.At(i).Name, d.spec(i)); return err })
+			if err == nil {
+				d.created(i)
+			}
+			return err
+		})
 	}
-	return nil
+	return work.Wait()
 }
 
 // batch creates timers at once.
 func (d *demo) batch(ctx context.Context, first, next int) error {
 	var specs []client.Spec
 	for i := first; i < next; i++ {
-		t := d.ledger.At(i)
-		specs = append(specs, client.Spec{Name: t.Name, At: t.Due, HTTP: client.HTTP{URL: d.calls}})
+		specs = append(specs, d.spec(i))
 	}
 	var results []client.BatchResult
 	err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateBatch(ctx, specs); return err })
@@ -323,7 +346,7 @@ func (d *demo) batch(ctx context.Context, first, next int) error {
 		if r.Err != nil && !errors.Is(r.Err, client.ErrExists) { // a repeat after a lost answer
 			return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
 		}
-		d.ledger.Confirm(first+i, func(t *delivery.Timer) { t.Created = true })
+		d.created(first + i)
 	}
 	return err
 }
@@ -332,6 +355,9 @@ func (d *demo) batch(ctx context.Context, first, next int) error {
 func (d *demo) restart(ctx context.Context) error {
 	d.restarts.Lock()
 	defer d.restarts.Unlock()
+	if ctx.Err() != nil { // after a failure of another restart, or of a create
+		return ctx.Err()
+	}
 	killed := time.Now()
 	d.bar.Notef("kill -9 of the server, process %d", d.server.process.Process.Pid)
 	d.ledger.Killed(killed)

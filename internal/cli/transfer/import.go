@@ -141,7 +141,8 @@ func (im *importer) sendAll(ctx context.Context, batches <-chan importBatch) err
 // other fields, with every byte escaped as \u0000.
 const maxLine = 6 * (task.MaxBody + 64<<10)
 
-// read collects the lines into batches until the file or ctx ends.
+// read collects the lines into batches until the file or ctx ends. If ctx ends,
+// read returns its cause, because the senders may see only that batches is closed.
 func (im *importer) read(ctx context.Context, in io.Reader, batches chan<- importBatch) error {
 	var b importBatch
 	pass := func(b importBatch) {
@@ -150,7 +151,7 @@ func (im *importer) read(ctx context.Context, in io.Reader, batches chan<- impor
 		}
 		select {
 		case batches <- b:
-		case <-ctx.Done(): // run returns its cause
+		case <-ctx.Done():
 		}
 	}
 	lines, number, first := bufio.NewScanner(in), 0, true
@@ -195,7 +196,7 @@ func (im *importer) read(ctx context.Context, in io.Reader, batches chan<- impor
 	case err != nil:
 		return fmt.Errorf("read line %d: %w", number+1, err)
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // formProblem returns an error text with a remedy if the first line shows that

@@ -52,3 +52,13 @@ func TestAFailedReadNamesItsLine(t *testing.T) {
 type failing struct{ error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
+
+// Otherwise, a sender that sees no more batches would take the file for done.
+func TestAnInterruptedReadIsNoEndOfTheFile(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	why := errors.New("interrupted")
+	interrupt(why)
+	if _, err := readLines(ctx, "{}\n{}\n"); !errors.Is(err, why) {
+		t.Error(err)
+	}
+}
