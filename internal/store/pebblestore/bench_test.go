@@ -77,6 +77,28 @@ func BenchmarkCreateSingle(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "creates/s")
 }
 
+// BenchmarkCreateBatch: 4 clients, 1000 creates at a time each.
+func BenchmarkCreateBatch(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	var next atomic.Int64
+	var clients sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range 4 {
+		clients.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > int64(b.N) {
+					return
+				}
+				mustApply(b, s, creates(n*1000, 1000, later))
+			}
+		})
+	}
+	clients.Wait()
+	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "creates/s")
+}
+
 // BenchmarkDeliver: peek, claim and settle, 256 tasks at a time.
 func BenchmarkDeliver(b *testing.B) {
 	s := openDisk(b, b.TempDir())
