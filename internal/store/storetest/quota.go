@@ -50,6 +50,19 @@ var quotaCases = []testCase{
 			f.create("d", tasktest.Text("9876543210"))
 		},
 	},
+	{
+		"a refused change leaves nothing",
+		"A change beyond the quota is refused as a whole: no record, no body, no key, and no harm to its batch.",
+		func(f *fixture) {
+			f.quota(settings.NamespaceSettings{MaxPending: 1})
+			r := f.batch(start, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "r")}, task.Cancel{Key: tasktest.Key("a")}, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "r")})
+			for i, want := range []bool{false, true, false, false} {
+				if full(r[i].Err, task.QuotaPending) != want || !want && r[i].Err != nil {
+					f.Errorf("change %d: %v", i, r[i].Err)
+				}
+			}
+		},
+	},
 }
 
 // quota sets the quotas of the default namespace.

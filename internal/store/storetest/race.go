@@ -135,7 +135,7 @@ var raceCases = []testCase{
 	},
 	{
 		"a task is claimed once, and not after a cancel's reply",
-		"However many ask at the same time, one token gets the lease. Updated: no claim succeeds after this reply, and none has. Accepted: one has.",
+		"However many ask at the same time, one token gets the lease, and it alone settles. Updated: no claim succeeds after this reply, and none has. Accepted: one has.",
 		func(f *fixture) {
 			const tasks = 60
 			var cancelled [tasks]atomic.Bool // the reply Updated has arrived
@@ -155,15 +155,24 @@ var raceCases = []testCase{
 							f.Errorf("Claim: %v", err)
 							return
 						}
-						if replies[0].Err == nil {
+						won := replies[0].Err == nil
+						if won {
 							claimed[i].Add(1)
 							if over {
 								f.Errorf("task %d was claimed after its cancel was answered with Updated", i)
 							}
 						}
+						if !won || i%2 == 0 { // some stay claimed, so that cancels are accepted
+							s := task.Settlement{Key: c.Key, Token: c.Token, Outcome: task.Outcome{Verdict: task.Success}}
+							ends, err := f.store.Transit(f.Context(), start, store.Settlements([]task.Settlement{s}))
+							if err != nil || won && ends[0].Err != nil || !won && !errors.Is(ends[0].Err, task.ErrStale) {
+								f.Errorf("task %d, claimed by this token: %v, its settlement: %+v, %v", i, won, ends, err)
+							}
+						}
 						continue
 					}
 					switch reply := f.one(task.Cancel{Key: made[i].Key()}); {
+					case i%2 == 0 && isStateError(reply.Err): // it was delivered
 					case reply.Err != nil:
 						f.Errorf("cancel: %v", reply.Err)
 					case reply.Effect == task.Updated, reply.Already:

@@ -79,6 +79,66 @@ var taskCases = []testCase{
 		},
 	},
 	{
+		"a key is free again when its record is swept",
+		"The key lives as long as the record that it made. Then another task can have it.",
+		func(f *fixture) {
+			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
+			f.must(start, task.Cancel{Key: tasktest.Key("a")})
+			f.sweep(start.Add(Policy.KeepFinished), 1)
+			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")})
+			if r := f.apply(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+				f.Fatalf("the key is b's now, a create of a with it: %v", r.Err)
+			}
+		},
+	},
+	{
+		"a running task can be patched",
+		"Patch and settlement of one record do not undo each other: the lease, the new lane and the new body all stay.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			f.claim(start, made, "token")
+			mail := "mail"
+			f.must(start, task.Patch{Key: made.Key(), Queue: &mail, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("new")}})
+			f.settle(start+1, made, "token", task.Outcome{Verdict: task.Failure})
+			if got := f.get("a"); got.State != task.Scheduled || got.Queue != "mail" || string(got.Request.Body) != "new" {
+				f.Fatalf("%v, queue %s, body %q", got.State, got.Queue, got.Request.Body)
+			}
+		},
+	},
+	{
+		"a replacement waits for the attempt under way",
+		"The new task is in no lane until the old attempt has settled, and then it has its own time and its own body.",
+		func(f *fixture) {
+			made := f.create("a", at(start), tasktest.Text("old"))
+			f.claim(start, made, "token")
+			next := f.must(start+1, task.Replace{Spec: f.spec("a", at(start+500), queue("mail"), tasktest.Text("new"))})
+			CheckInvariants(f, f.store, start) // only what is scheduled is in a lane
+			if r := f.tryClaim(start+500, next, "token2"); next.State != task.Running || !isStateError(r.Err) {
+				f.Fatalf("%v, and a second attempt at the same time as the first: %v", next.State, r.Err)
+			}
+			t := f.settle(start+700, made, "token", task.Outcome{Verdict: task.Success})
+			if t.ID != next.ID || t.State != task.Scheduled || t.Due != start+500 {
+				f.Fatalf("%s %v, due start+%d", t.ID, t.State, t.Due-start)
+			}
+			if again := f.claim(start+700, t, "token2"); string(again.Request.Body) != "new" || again.Attempts != 1 {
+				f.Fatalf("body %q, attempts %d", again.Request.Body, again.Attempts)
+			}
+		},
+	},
+	{
+		"an extended lease is not taken back before its new end",
+		"Extend moves the end that Reap looks at: later, or earlier.",
+		func(f *fixture) {
+			a, b := f.create("a", at(start)), f.create("b", at(start))
+			f.claim(start, a, "1")
+			f.claim(start, b, "2")
+			f.transit(start, store.Extensions([]task.Extension{{Key: a.Key(), Token: "1", Until: start + 90_000}, {Key: b.Key(), Token: "2", Until: start + 5}}))
+			f.reap(start+5, 1)
+			f.reap(start+89_999, 0)
+			f.reap(start+90_000, 1)
+		},
+	},
+	{
 		"a death by lost leases is reported",
 		"Reap creates the on_dead task of a task that it makes dead.",
 		func(f *fixture) {
@@ -93,6 +153,11 @@ var taskCases = []testCase{
 }
 
 func onDead(s *task.Spec) { s.OnDead = "https://dead.example/notices" }
+
+func isStateError(err error) bool {
+	_, ok := errors.AsType[*task.StateError](err)
+	return ok
+}
 
 // idem returns the idempotency mark of a key and a request.
 func idem(k, request string) *task.Idempotency {
