@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -242,6 +244,44 @@ func ownerless(t *testing.T, others int) time.Duration {
 		}
 	}
 	return took
+}
+
+// The node sleeps like a process that is stopped for longer than its leases: no
+// bytes pass, and it wakes in the middle of its work.
+func TestANodeThatSleptPastItsLeasesClaimsNothing(t *testing.T) {
+	quick.Leave(t, "waits for leases")
+	t.Parallel()
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
+	eventually(t, "they share the shards", func() bool { return divided(a, b) })
+	tasks := soon(t, a, "t", 40, 0)
+	old := slices.DeleteFunc(claimsOf('b', tasks), func(c task.Claim) bool { return b.member.Shard(b.shard(c.Key)) == nil })
+	proxy.Freeze()
+	eventually(t, "the other owns all", func() bool { return divided(a) })
+	for _, c := range old {
+		if owner := b.member.Owner(b.shard(c.Key)); owner != membership.NoOwner {
+			t.Errorf("it would claim %s as %s", c.Key.Name, owner)
+		}
+	}
+	proxy.Thaw()
+	claimed := map[string]int{}
+	late, err := b.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(old))
+	for i, r := range late {
+		if err == nil && r.Err == nil {
+			claimed[old[i].Key.Name]++
+			if b.member.Shard(b.shard(old[i].Key)) == nil { // it may own the shard again
+				t.Errorf("it claimed %s", old[i].Key.Name)
+			}
+		}
+	}
+	others, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks)))
+	fatal.If(t, err)
+	for i, r := range others {
+		if name := tasks[i].Name; r.Err == nil && claimed[name] > 0 {
+			t.Errorf("%s was claimed by two", name)
+		}
+	}
 }
 
 // Otherwise each process would assign the other's shards to itself, or they

@@ -75,8 +75,19 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	if testing.Short() {
 		scripts = quick.Of(5, 2)
 	}
+	differential(t, scripts, redistest.New(t).Addr)
+}
+
+func TestStoreInAClusterEqualsTheReference(t *testing.T) {
+	t.Parallel()
+	differential(t, 3, redistest.NewCluster(t, 3, 0).Addrs()...)
+}
+
+// differential compares the store in the servers at addrs with the reference.
+func differential(t *testing.T, scripts int, addrs ...string) {
+	t.Helper()
 	storetest.Differential(t, storetest.Subject{
-		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true, Scripts: scripts,
+		Open: emptied(addrs...), OrderOfRecords: true, Scripts: scripts,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
 			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
 		},
