@@ -68,3 +68,24 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 		}
 	})
 }
+
+// WithDeadline measures a time with a monotonic reading on the monotonic clock.
+// AddAt does not. In a bubble no time has such a reading, so it comes from
+// outside.
+func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
+	outside := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w, clock := stepped(Config{}, r)
+		clock.step(outside.Round(0).Sub(clock.now()))
+		w.AddAt(outside.Add(time.Hour), 1)
+		time.Sleep(time.Hour - time.Second)
+		if len(r.values()) != 0 {
+			t.Error("fired by the monotonic clock")
+		}
+		time.Sleep(2 * time.Second)
+		if len(r.values()) != 1 {
+			t.Error("not fired")
+		}
+	})
+}
