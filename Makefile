@@ -98,7 +98,7 @@ page-images: tooled ## make images of all pages in bin/images, copy some to docs
 .PHONY: test-slow
 test-slow: FLAGS = $(RACE)
 test-slow: PACKAGES = $(PKG)
-test-slow: checked tooled ## the same tests in their long form
+test-slow: checked tooled ## the tests of PKG in their long form, with the race detector (an hour at most)
 	@CGO_ENABLED=1 $(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -timeout 60m -run '$(RUN)' $(PACKAGES)
 
 # The packages that programs import, and the systems for which they are vetted

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -115,5 +116,9 @@ func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *se
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url
 	}
-	con.Linef("try, in another terminal: foliot listen --try 3s%s", server)
+	program := "foliot"
+	if strings.ContainsRune(os.Args[0], '/') { // it is not found by its name
+		program = os.Args[0]
+	}
+	con.Linef("try, in another terminal: %s listen --try 3s%s", program, server)
 }

@@ -241,6 +241,9 @@ func parseURL(path, raw string) (*url.URL, error) {
 		return nil, bad("too_long", fmt.Sprintf("must have at most %d bytes", MaxURLLen))
 	}
 	u, err := url.Parse(raw)
+	if err != nil && !strings.Contains(raw, "://") { // such as 127.0.0.1:9000/x
+		return nil, bad("bad_scheme", "must begin with http:// or https://")
+	}
 	if err != nil || !PlainText(raw) || strings.ContainsRune(raw, ' ') {
 		return nil, bad("bad_url", "the URL cannot be parsed")
 	}

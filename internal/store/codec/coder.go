@@ -87,13 +87,20 @@ func (c *coder[T]) at(num int) bool {
 
 func (c *coder[T]) tag(num, wire int) { c.dst = binary.AppendUvarint(c.dst, uint64(num<<3|wire)) }
 
+// Most fields of most records are left out, so unsigned, signed and text check that
+// first, and are short enough to be inlined. num is 0 in a coder that writes.
+
 // unsigned codes a number that is not negative.
 func unsigned[N ~uint8 | ~uint64 | ~int, T string | []byte](c *coder[T], num int, v *N) {
+	if c.num <= num && (c.reads || *v != 0) {
+		codeUnsigned(c, num, v)
+	}
+}
+
+func codeUnsigned[N ~uint8 | ~uint64 | ~int, T string | []byte](c *coder[T], num int, v *N) {
 	if !c.reads {
-		if *v != 0 {
-			c.tag(num, varintType)
-			c.dst = binary.AppendUvarint(c.dst, uint64(*v))
-		}
+		c.tag(num, varintType)
+		c.dst = binary.AppendUvarint(c.dst, uint64(*v))
 		return
 	}
 	for ; c.at(num); c.advance() {
@@ -103,28 +110,40 @@ func unsigned[N ~uint8 | ~uint64 | ~int, T string | []byte](c *coder[T], num int
 
 // signed codes a number that can be negative: a time, a duration.
 func signed[N ~int | ~int64, T string | []byte](c *coder[T], num int, v *N) {
+	if c.num <= num && (c.reads || *v != 0) {
+		codeSigned(c, num, v)
+	}
+}
+
+func codeSigned[N ~int | ~int64, T string | []byte](c *coder[T], num int, v *N) {
 	zigzag := uint64(*v)<<1 ^ uint64(int64(*v)>>63)
-	if unsigned(c, num, &zigzag); c.reads {
+	if codeUnsigned(c, num, &zigzag); c.reads {
 		*v = N(int64(zigzag>>1) ^ -int64(zigzag&1))
 	}
 }
 
 func (c *coder[T]) bool(num int, v *bool) {
-	var n uint8
-	if *v {
-		n = 1
-	}
-	if unsigned(c, num, &n); c.reads {
-		*v = n != 0
+	if c.num <= num && (c.reads || *v) {
+		var n uint8
+		if *v {
+			n = 1
+		}
+		if codeUnsigned(c, num, &n); c.reads {
+			*v = n != 0
+		}
 	}
 }
 
 func text[S ~string | ~[]byte, T string | []byte](c *coder[T], num int, v *S) {
+	if c.num <= num && (c.reads || len(*v) > 0) {
+		codeText(c, num, v)
+	}
+}
+
+func codeText[S ~string | ~[]byte, T string | []byte](c *coder[T], num int, v *S) {
 	if !c.reads {
-		if len(*v) > 0 {
-			c.tag(num, bytesType)
-			c.dst = append(binary.AppendUvarint(c.dst, uint64(len(*v))), *v...)
-		}
+		c.tag(num, bytesType)
+		c.dst = append(binary.AppendUvarint(c.dst, uint64(len(*v))), *v...)
 		return
 	}
 	for ; c.at(num); c.advance() {
@@ -252,8 +271,8 @@ func (c *coder[T]) token(num int, id *string) {
 // action codes the action of a change: its index in actions plus 1, or any other
 // one as it is.
 func (c *coder[T]) action(num int, a *string) {
-	known := uint64(slices.Index(actions, *a) + 1)
 	if !c.reads {
+		known := uint64(slices.Index(actions, *a) + 1)
 		if unsigned(c, num, &known); known == 0 {
 			text(c, num, a)
 		}
