@@ -45,8 +45,7 @@ Examples:
 
 func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
 	hangup := make(chan os.Signal, 1)
-	signal.Ignore(syscall.SIGHUP) // which stops all other commands
-	signal.Notify(hangup, syscall.SIGHUP)
+	signal.Notify(hangup, syscall.SIGHUP) // which stops all other commands
 	cfg, from, err := c.ResolveFrom(parsed, file)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func TestServePrintsItsAddressItsDataAndACommandToTry(t *testing.T) {
 		if got, want := b.line(t, b.stdout), fmt.Sprintf("process %d; to stop it, press Ctrl-C or run kill %[1]d", os.Getpid()); got != want {
 			t.Errorf("the fourth line is %q, want %q", got, want)
 		}
-		if got := b.line(t, b.stdout); got != "try, in another terminal: foliot listen --try 3s --server "+url {
+		if got := b.line(t, b.stdout); got != "try, in another terminal: "+os.Args[0]+" listen --try 3s --server "+url {
 			t.Errorf("the last line is %q", got)
 		}
 		tryIt(t, url)
