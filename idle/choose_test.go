@@ -43,7 +43,7 @@ func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
 }
 
 func TestPressureOutOfRangeIsClamped(t *testing.T) {
-	g := New(Config{AllIdle: time.Hour}, func(int, Reason) Verdict { return Close })
+	g := New(Config{AllIdle: time.Hour}, func(int, Reason) Verdict { return Close() })
 	all := g.policy.all
 	for p, want := range map[float64]float64{-1: 0, 0.25: 0.25, 2: 1, math.Inf(1): 1, math.Inf(-1): 0} {
 		if g.SetPressure(p); g.pressure != want {
@@ -69,7 +69,7 @@ func TestEvictionClosesTheIdlestAndSparesThoseUsedSince(t *testing.T) {
 				t.Errorf("%v", r)
 			}
 			evicted = append(evicted, c)
-			return Close
+			return Close()
 		})
 		all := make([]*conn, 1000)
 		for k := range all {
@@ -141,7 +141,7 @@ func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
 			defer mu.Unlock()
 			order = append(order, tracked[c].Sub(start))
 			perSecond[time.Since(drained)/time.Second]++
-			return Close
+			return Close()
 		})
 		for range 1000 {
 			c := newConn()
@@ -174,9 +174,9 @@ func TestDrainCallsAgainForKeptConnectionsUntilItsContextEnds(t *testing.T) {
 		keep := true
 		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
 			if asked++; keep {
-				return Keep
+				return Keep()
 			}
-			return Close
+			return Close()
 		})
 		c := trackNew(t, g)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -204,7 +204,7 @@ func TestDrainHonoursTheTimeOfAVerdict(t *testing.T) {
 			if asked = append(asked, time.Since(start)); len(asked) == 1 {
 				return KeepFor(30 * time.Second)
 			}
-			return Close
+			return Close()
 		})
 		trackNew(t, g)
 		fatal.If(t, g.Drain(context.Background(), time.Second))
@@ -246,7 +246,7 @@ func TestDrainWaitsForOwnersToCloseOrForTheirGrace(t *testing.T) {
 
 func TestCloseUntracksAllAndEndsADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{ReadIdle: time.Second}, func(*conn, Reason) Verdict { return Keep })
+		g := New(Config{ReadIdle: time.Second}, func(*conn, Reason) Verdict { return Keep() })
 		all := make([]*conn, 2000)
 		for k := range all {
 			all[k] = trackNew(t, g)
@@ -271,7 +271,7 @@ func TestABusyConnectionIsNeitherIdleNorTooOld(t *testing.T) {
 		var reasons []Reason
 		g := New(Config{AllIdle: time.Second, MaxAge: 10 * time.Second, Jitter: -1}, func(_ *conn, r Reason) Verdict {
 			reasons = append(reasons, r)
-			return Close
+			return Close()
 		})
 		c := trackNew(t, g)
 		g.busy(&c.Entry)

@@ -48,8 +48,18 @@ func TestTheDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 
 // A function that forgets to decide must not close a connection in use.
 func TestTheZeroVerdictKeeps(t *testing.T) {
-	if v := Verdict(0); v != Keep || v == Close {
-		t.Errorf("the zero Verdict is %v", v)
+	if v := (Verdict{}); v != Keep() || v == Close() {
+		t.Errorf("the zero Verdict is %+v", v)
+	}
+}
+
+func TestCountsOfAnUnknownReasonAreZero(t *testing.T) {
+	var c Counts
+	for r := range Evicted + 1 {
+		c.of[r] = 10 + uint64(r)
+	}
+	if c.Of(ReadIdle) != 11 || c.Of(Evicted) != 10+uint64(Evicted) || c.Of(Evicted+1) != 0 || c.Of(255) != 0 {
+		t.Errorf("%d, %d, %d", c.Of(ReadIdle), c.Of(Evicted), c.Of(Evicted+1))
 	}
 }
 

@@ -172,9 +172,9 @@ func TestEachConnectionIsClosedOnce(t *testing.T) {
 			c.Close()
 		}
 		if rand.IntN(3) == 0 {
-			return Keep
+			return Keep()
 		}
-		return Close
+		return Close()
 	})
 	var wg sync.WaitGroup
 	const many = 2000
@@ -259,7 +259,7 @@ func (s stream) NetConn() net.Conn { return s.session }
 
 func TestTheConnectionOfSeveralStreamsIsNotClosedWithOneOfThem(t *testing.T) {
 	session, one, other := &scripted{}, &scripted{}, &scripted{}
-	g := New(Config{AllIdle: Never}, func(io.Closer, Reason) Verdict { return Close })
+	g := New(Config{AllIdle: Never}, func(io.Closer, Reason) Verdict { return Close() })
 	defer g.Close()
 	track(t, g, io.Closer(stream{one, session}), new(Entry))
 	g.EvictIdlest(1)

@@ -14,9 +14,9 @@ import (
 	"github.com/foliot/foliot/internal/fatal"
 )
 
-func closingConns(net.Conn, Reason) Verdict { return Close }
+func closingConns(net.Conn, Reason) Verdict { return Close() }
 
-func keeping(net.Conn, Reason) Verdict { return Keep }
+func keeping(net.Conn, Reason) Verdict { return Keep() }
 
 // piped returns both ends of a net.Pipe, the first one wrapped.
 func piped(t testing.TB, g *Group[net.Conn]) (here, there net.Conn) {

@@ -58,7 +58,7 @@ func TestADayWithoutAWrongCloseOrAMissingOne(t *testing.T) {
 			}
 			closed.Add(1)
 			v.state.Store(virtualClosed)
-			return Close
+			return Close()
 		})
 		silenced := int64(0)
 		for turn := range turns {
@@ -87,7 +87,7 @@ func TestADayWithoutAWrongCloseOrAMissingOne(t *testing.T) {
 		g.Close()
 		t.Logf("%d connections over %v of fake time: %d fell silent, %d were closed; wrong %d, early %d, late %d, the latest %v after the timeout",
 			n, time.Since(start).Round(time.Second), silenced, closed.Load(), wrong.Load(), early.Load(), late.Load(), time.Duration(worst.Load()))
-		if wrong.Load()+early.Load()+late.Load() > 0 || closed.Load() != silenced || s.Closed[ReadIdle] != uint64(silenced) {
+		if wrong.Load()+early.Load()+late.Load() > 0 || closed.Load() != silenced || s.Closed.Of(ReadIdle) != uint64(silenced) {
 			t.Error("a promise was broken")
 		}
 	})

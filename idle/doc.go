@@ -3,7 +3,7 @@
 // package imports only the standard library and package wheel.
 //
 //	group := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict {
-//		return idle.Close
+//		return idle.Close()
 //	})
 //	listener = idle.NewListener(listener, group)
 //	err = http.Serve(listener, handler) // each Read and Write is a use

@@ -26,7 +26,7 @@ func ExampleNew() {
 	handler := http.NotFoundHandler()
 
 	group := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict {
-		return idle.Close
+		return idle.Close()
 	})
 	listener = idle.NewListener(listener, group)
 	err = http.Serve(listener, handler) // each Read and Write is a use
@@ -53,13 +53,13 @@ func ExampleNewConn() {
 	g := idle.New(idle.Config{PingEvery: 50 * time.Millisecond, MaxMissed: 2}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println(why)
 		if why != idle.Ping {
-			return idle.Close
+			return idle.Close()
 		}
 		select {
 		case pings <- struct{}{}: // a write here would block a worker if the peer does not read
 		default:
 		}
-		return idle.Keep
+		return idle.Keep()
 	})
 	defer g.Close()
 

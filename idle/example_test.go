@@ -28,13 +28,13 @@ type session struct {
 func judge(s *session, why idle.Reason) idle.Verdict {
 	if why != idle.Ping {
 		s.why.Store(uint32(why)) // for the reader, which only sees that the connection is closed
-		return idle.Close
+		return idle.Close()
 	}
 	select {
 	case s.pings <- struct{}{}: // for the writer
 	default: // it has not sent the last one yet
 	}
-	return idle.Keep
+	return idle.Keep()
 }
 
 func serve(sessions *idle.Group[*session], c net.Conn) {
@@ -112,7 +112,7 @@ func ExampleGroup() {
 func ExampleGroup_Drain() {
 	g := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println("closing one:", why)
-		return idle.Close
+		return idle.Close()
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -163,7 +163,7 @@ func ExampleKeepFor() {
 		}
 		fmt.Println(name, "goes:", why)
 		close(done)
-		return idle.Close
+		return idle.Close()
 	})
 	defer g.Close()
 	var alice idle.Entry
@@ -182,7 +182,7 @@ func ExampleWatchServer() {
 		AllIdle:   2 * time.Minute,  // longer than the proxy in front waits
 		Handshake: 10 * time.Second, // for TLS, and the start of the first request
 		MaxAge:    time.Hour,
-	}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close() })
 	defer g.Close()
 
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -63,12 +63,12 @@ func TestALongerTimeoutNeverActsEarlierThanAShorterOne(t *testing.T) {
 							return KeepFor(d)
 						case r == Ping && c.reason != Ping:
 							begun = time.Now()
-							return Keep
+							return Keep()
 						case r != c.reason:
 							t.Errorf("%s of %v: %v", name, d, r)
 						}
 						took = time.Since(begun)
-						return Close
+						return Close()
 					})
 					g.SetPressure(pressure)
 					x := newConn()
@@ -115,7 +115,7 @@ func TestALongerSpreadNeverDrainsEarlierThanAShorterOne(t *testing.T) {
 			begun := time.Now()
 			g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond, Workers: 1}, func(*conn, Reason) Verdict {
 				closed = append(closed, time.Since(begun))
-				return Close
+				return Close()
 			})
 			for range 100 {
 				trackNew(t, g)

@@ -37,7 +37,7 @@ func bytesEach[C any](t *testing.T, cfg Config, as func(*tiny) C) float64 {
 		n = 100_000
 	}
 	before := heapInUse()
-	g := New(cfg, func(C, Reason) Verdict { return Close })
+	g := New(cfg, func(C, Reason) Verdict { return Close() })
 	all := make([]*tiny, n)
 	for i := range all {
 		all[i] = new(tiny)

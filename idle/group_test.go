@@ -31,7 +31,7 @@ func (c *conn) isClosed() bool {
 	}
 }
 
-func closing(*conn, Reason) Verdict { return Close }
+func closing(*conn, Reason) Verdict { return Close() }
 
 // errOf returns the error of a call, and ignores its result.
 func errOf[T any](_ T, err error) error { return err }

@@ -22,7 +22,7 @@ func TestAtMostMaxPerTickCallsInOneResolution(t *testing.T) {
 			if c == bystander {
 				late = time.Since(start) - 1500*time.Millisecond
 			}
-			return Close
+			return Close()
 		})
 		for range n {
 			trackNew(t, g)
@@ -62,7 +62,7 @@ func TestManyDueConnectionsTakeTurnsWithLaterOnes(t *testing.T) {
 			if at, ok := due[c]; ok {
 				worst = max(worst, time.Since(at))
 			}
-			return Close
+			return Close()
 		})
 		for range n {
 			trackNew(t, g)
@@ -111,7 +111,7 @@ func TestJitterSpreadsPingsAndAges(t *testing.T) {
 					calls[1][time.Since(first)/time.Second]++
 					seen[conn] = time.Time{}
 				}
-				return Keep
+				return Keep()
 			})
 			for range n {
 				trackNew(t, g)

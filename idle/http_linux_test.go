@@ -89,7 +89,7 @@ func TestAServerUnderEvictionForgetsEveryConnection(t *testing.T) {
 	}
 	wg.Wait()
 	await(t, "none is tracked", func() bool { return g.Len() == 0 })
-	if stats := g.Stats(); stats.Closed[Evicted] == 0 || stats.Closed[Age] == 0 {
+	if stats := g.Stats(); stats.Closed.Of(Evicted) == 0 || stats.Closed.Of(Age) == 0 {
 		t.Errorf("%+v", stats)
 	}
 }

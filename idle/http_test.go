@@ -307,7 +307,7 @@ func TestAConnectionThatIsHijackedWhileOnRunsIsNotClosed(t *testing.T) {
 		g := New(Config{AllIdle: httpTimeout}, func(net.Conn, Reason) Verdict {
 			in <- struct{}{}
 			<-release
-			return Close
+			return Close()
 		})
 		hijacked := make(chan net.Conn, 1)
 		l := serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -341,7 +341,7 @@ func TestARequestThatBeginsWhileOnRunsIsServedWhereTheKernelCannotBeAsked(t *tes
 		release, in := make(chan struct{}), make(chan struct{})
 		g := New(Config{WriteIdle: httpTimeout, Activity: Kernel}, func(net.Conn, Reason) Verdict {
 			once.Do(func() { close(in); <-release })
-			return Close
+			return Close()
 		})
 		b := newBrowser(serve(t, g, &http.Server{}))
 		b.get(t, "/")

@@ -131,13 +131,13 @@ func TestAPingThatIsBlockedOnAFullSocketDelaysNoOther(t *testing.T) {
 		const every = 10 * time.Second
 		g := New(Config{PingEvery: every, MaxMissed: 3, Jitter: -1, Workers: 2}, func(c net.Conn, r Reason) Verdict {
 			if r != Ping {
-				return Close
+				return Close()
 			}
 			_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
 			if _, err := c.Write([]byte("ping")); err != nil {
-				return Close
+				return Close()
 			}
-			return Keep
+			return Keep()
 		})
 		start := time.Now()
 		_, deaf := piped(t, g)

@@ -104,12 +104,12 @@ func (m *model) on(c *modelled, r Reason) Verdict {
 		m.t.Errorf("%v: %v late", r, now.Sub(due))
 	}
 	c.asked++
-	v := Keep
+	v := Keep()
 	if m.rand.IntN(3) == 0 {
 		v = KeepFor(time.Duration(m.rand.Int64N(int64(20 * time.Second))))
 	}
 	if m.rand.IntN(8) == 0 {
-		v = Close
+		v = Close()
 		c.tracked = false
 		return v
 	}
@@ -122,8 +122,8 @@ func (m *model) keep(c *modelled, r Reason, v Verdict, now time.Time) {
 		ReadIdle: m.cfg.ReadIdle, WriteIdle: m.cfg.WriteIdle, AllIdle: m.cfg.AllIdle, Handshake: m.cfg.Handshake,
 		Age: m.cfg.MaxAge / 10, Ping: m.cfg.PongWait, PongTimeout: m.cfg.PongWait,
 	}[r]
-	if v > 0 {
-		wait = time.Duration(v)
+	if v.hold > 0 {
+		wait = v.hold
 	}
 	switch r {
 	case Ping:
@@ -134,7 +134,7 @@ func (m *model) keep(c *modelled, r Reason, v Verdict, now time.Time) {
 		}
 		c.pinged, c.lastPing, c.pongBy = now, now, now.Add(wait)
 	case PongTimeout:
-		if c.pongBy = now.Add(wait); v == Keep {
+		if c.pongBy = now.Add(wait); v == Keep() {
 			c.pinged, c.lastPing, c.missed = time.Time{}, now, 0
 		}
 	default:

@@ -10,7 +10,7 @@ import (
 )
 
 func TestUntrackDuringTheCallReturnsFalseAndEndsTheWatch(t *testing.T) {
-	for _, v := range []Verdict{Close, Keep, KeepFor(time.Hour)} {
+	for _, v := range []Verdict{Close(), Keep(), KeepFor(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {
 			var g *Group[*conn]
 			g = New(Config{ReadIdle: time.Second}, func(c *conn, _ Reason) Verdict {
@@ -21,7 +21,7 @@ func TestUntrackDuringTheCallReturnsFalseAndEndsTheWatch(t *testing.T) {
 			})
 			c := trackNew(t, g)
 			time.Sleep(2 * time.Second)
-			if g.Len() != 0 || c.isClosed() != (v == Close) {
+			if g.Len() != 0 || c.isClosed() != (v == Close()) {
 				t.Errorf("%d are tracked; closed: %v", g.Len(), c.isClosed())
 			}
 			track(t, g, c, &c.Entry) // the entry is free again
@@ -37,7 +37,7 @@ func TestAFunctionThatEndsItsGoroutineKeepsTheConnection(t *testing.T) {
 			if calls++; calls == 1 {
 				runtime.Goexit()
 			}
-			return Close
+			return Close()
 		})
 		c := trackNew(t, g)
 		<-c.closed
@@ -53,7 +53,7 @@ func TestACallMayUseTheGroup(t *testing.T) {
 		var g *Group[*conn]
 		g = New(Config{ReadIdle: time.Second}, func(_ *conn, r Reason) Verdict {
 			if r == Evicted {
-				return Close
+				return Close()
 			}
 			trackNew(t, g)
 			g.SetPressure(0.5)
@@ -66,7 +66,7 @@ func TestACallMayUseTheGroup(t *testing.T) {
 			}
 			g.Stats()
 			g.Close()
-			return Close
+			return Close()
 		})
 		c := trackNew(t, g)
 		<-c.closed
@@ -112,7 +112,7 @@ func TestAConnectionEndsOnceUnderConcurrentOperations(t *testing.T) {
 			}
 			runtime.Gosched() // time for a touch, which spares the connection
 			c.asking.Store(false)
-			return Close
+			return Close()
 		})
 	var lives atomic.Uint32
 	var wg sync.WaitGroup
@@ -153,8 +153,8 @@ func TestAConnectionEndsOnceUnderConcurrentOperations(t *testing.T) {
 	}
 	s := g.Stats()
 	var closed uint64
-	for _, n := range s.Closed {
-		closed += n
+	for r := range Evicted + 1 {
+		closed += s.Closed.Of(r)
 	}
 	if wrong.Load() > 0 || untracked.Load() != s.Untracked || untracked.Load()+closed != uint64(rounds) {
 		t.Errorf("%d wrong; %d untracked, %d closed of %d", wrong.Load(), untracked.Load(), closed, rounds)

@@ -16,7 +16,7 @@ import (
 func Example() {
 	conns := idle.New(idle.Config{AllIdle: 50 * time.Millisecond}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println("closing a connection:", why)
-		return idle.Close
+		return idle.Close()
 	})
 	defer conns.Close()
 

@@ -34,37 +34,27 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Verdict is the decision of the callback about a connection: Keep, which is
-// the zero Verdict, Close or the result of KeepFor. Make no other values.
-type Verdict int64
-
-const (
-	// Keep leaves the connection open, and a new timeout begins. After Ping it
-	// means that the ping was sent, so the wait for the pong begins, and after
-	// Age the group asks again after a tenth of MaxAge.
-	Keep Verdict = 0
-
-	// Close makes the group forget the connection and, if it is an io.Closer,
-	// also close it, without holding any lock. If something was read, a pong
-	// came, or the process stalled, since the callback was called, the
-	// connection stays, unless the reason is Age, Ping or Evicted.
-	Close Verdict = -1
-)
-
-// KeepFor keeps the connection and sets the time until the group asks again for
-// the same reason, in place of the timeout of the Config, with or without
-// pressure. After Ping it is the time for the pong. The group asks again at
-// most two resolutions after d, or two resolutions later if d is zero or less.
-// The longest time is 2^28 resolutions.
-func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
-
-// String returns "close", "keep", or the time for which to keep.
-func (v Verdict) String() string {
-	switch {
-	case v == Close:
-		return "close"
-	case v <= 0:
-		return "keep"
-	}
-	return "keep for " + time.Duration(v).String()
+// Verdict is the decision of the callback about a connection. Keep, Close and
+// KeepFor make it, and the zero Verdict is that of Keep.
+type Verdict struct {
+	closes bool
+	hold   time.Duration // of KeepFor; otherwise 0
 }
+
+// Keep leaves the connection open, and a new timeout begins. After Ping it means
+// that the ping was sent, so the wait for the pong begins, and after Age the
+// group asks again after a tenth of MaxAge.
+func Keep() Verdict { return Verdict{} }
+
+// KeepFor is Keep, but sets the time until the group asks again for the same
+// reason, in place of the timeout of the Config, with or without pressure. After
+// Ping it is the time for the pong. The group asks again at most two resolutions
+// after d, or two resolutions later if d is zero or less. The longest time is
+// 2^28 resolutions.
+func KeepFor(d time.Duration) Verdict { return Verdict{hold: max(d, 1)} }
+
+// Close makes the group forget the connection and, if it is an io.Closer, also
+// close it, without holding any lock. If something was read, a pong came, or the
+// process stalled, since the callback was called, the connection stays, unless
+// the reason is Age, Ping or Evicted.
+func Close() Verdict { return Verdict{closes: true} }

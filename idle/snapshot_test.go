@@ -18,7 +18,7 @@ func TestATouchBeforeTheLastLookPreventsTheCall(t *testing.T) {
 			if c == blocker {
 				<-release
 			}
-			return Close
+			return Close()
 		})
 		blocker, c = newConn(), newConn()
 		track(t, g, blocker, &blocker.Entry)
@@ -62,12 +62,12 @@ func TestAReadWhileTheFunctionRunsPreventsTheClose(t *testing.T) {
 			c.cfg.Resolution = 100 * time.Millisecond
 			g := New(c.cfg, func(conn *conn, r Reason) Verdict {
 				if r != c.reason {
-					return Keep
+					return Keep()
 				}
 				if calls++; calls == 1 {
 					c.touch(&conn.Entry)
 				}
-				return Close
+				return Close()
 			})
 			conn := trackNew(t, g)
 			time.Sleep(20 * time.Second)
@@ -89,12 +89,12 @@ func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
 			func(c *conn, r Reason) Verdict {
 				if r == PongTimeout {
 					timeouts++
-					return Close
+					return Close()
 				}
 				pings++
 				c.Pong()                    // a fast peer
 				time.Sleep(3 * time.Second) // on a slow path
-				return Keep
+				return Keep()
 			})
 		c := trackNew(t, g)
 		time.Sleep(time.Minute)
@@ -116,9 +116,9 @@ func TestAPongDuringTheNextPingIsNotAMiss(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				if r == PongTimeout {
-					return Close
+					return Close()
 				}
-				return Keep
+				return Keep()
 			})
 		c := trackNew(t, g)
 		<-c.closed
@@ -139,12 +139,12 @@ func TestThePeerHasTheWholePongWaitAfterASlowPing(t *testing.T) {
 				if r == Ping {
 					time.Sleep(4 * time.Second)
 					sent = time.Now()
-					return Keep
+					return Keep()
 				}
 				if waited := time.Since(sent); waited < 5*time.Second {
 					t.Errorf("given up %v after the ping", waited)
 				}
-				return Close
+				return Close()
 			})
 		c := trackNew(t, g)
 		<-c.closed
@@ -156,12 +156,12 @@ func TestAnOldVerdictDoesNotHoldAgainAfterTheWrap(t *testing.T) {
 		calls := 0
 		g := New(Config{ReadIdle: time.Second, PingEvery: 10 * time.Minute, Resolution: time.Millisecond}, func(_ *conn, r Reason) Verdict {
 			if r == Ping {
-				return Keep
+				return Keep()
 			}
 			if calls++; calls == 1 {
-				return Keep
+				return Keep()
 			}
-			return Close
+			return Close()
 		})
 		c := trackNew(t, g)
 		time.Sleep(1500 * time.Millisecond) // kept once

@@ -230,7 +230,7 @@ func TestAShortReplyOfTheKernelIsRefused(t *testing.T) {
 // Two readings of a growing age give slightly different times.
 func TestAConnectionThatIsIdleInTheKernelIsEvicted(t *testing.T) {
 	for range 20 {
-		g := New(Config{AllIdle: Never, Resolution: time.Millisecond, Activity: Kernel}, func(*net.TCPConn, Reason) Verdict { return Close })
+		g := New(Config{AllIdle: Never, Resolution: time.Millisecond, Activity: Kernel}, func(*net.TCPConn, Reason) Verdict { return Close() })
 		began := g.clock.now.Load()
 		for range 10 {
 			here, _ := pair(t)
@@ -241,8 +241,8 @@ func TestAConnectionThatIsIdleInTheKernelIsEvicted(t *testing.T) {
 			t.Errorf("%d were chosen", n)
 		}
 		await(t, "all are looked at", func() bool { return g.Stats().Queued == 0 })
-		if stats := g.Stats(); stats.Asked[Evicted] != 10 {
-			t.Fatalf("%d were asked about", stats.Asked[Evicted])
+		if stats := g.Stats(); stats.Asked.Of(Evicted) != 10 {
+			t.Fatalf("%d were asked about", stats.Asked.Of(Evicted))
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestReceivedBytesEndTheHandshakeWithoutATouch(t *testing.T) {
 			asked := make(chan string, 10)
 			g := New(c.cfg, func(c net.Conn, why Reason) Verdict {
 				asked <- c.RemoteAddr().String() + " " + why.String()
-				return Close
+				return Close()
 			})
 			here, talker := pair(t)
 			c.watch(t, g, here)

@@ -55,7 +55,7 @@ func TestAfterAStallEachConnectionHasAFullTimeout(t *testing.T) {
 }
 
 func TestAfterAStallAPongHasItsFullWait(t *testing.T) {
-	for _, wait := range []Verdict{Keep, KeepFor(2 * time.Second)} {
+	for _, wait := range []Verdict{Keep(), KeepFor(2 * time.Second)} {
 		stallWithAPingOut(t, wait)
 	}
 }
@@ -70,7 +70,7 @@ func stallWithAPingOut(t *testing.T, wait Verdict) {
 					return wait
 				}
 				timeouts++
-				return Close
+				return Close()
 			})
 		c := trackNew(t, g)
 		time.Sleep(11 * time.Second)
@@ -158,7 +158,7 @@ func TestAVerdictHoldsFromItsReturnAfterAStallInOn(t *testing.T) {
 					<-release
 					return KeepFor(time.Hour)
 				}
-				return Close
+				return Close()
 			})
 			c := trackNew(t, g)
 			time.Sleep(1500 * time.Millisecond)

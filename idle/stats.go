@@ -19,8 +19,16 @@ type Stats struct {
 	Stalls uint64 // steps that were so late that every connection got a new timeout; see Config.Resolution
 }
 
-// Counts are numbers by Reason. Index 0 is not used.
-type Counts [Evicted + 1]uint64
+// Counts are numbers by Reason.
+type Counts struct{ of [Evicted + 1]uint64 } // the first is not used
+
+// Of returns the number for a reason, and 0 for a value that is not a reason.
+func (c Counts) Of(r Reason) uint64 {
+	if int(r) >= len(c.of) {
+		return 0
+	}
+	return c.of[r]
+}
 
 // Stats returns the counters.
 func (g *Group[C]) Stats() Stats {

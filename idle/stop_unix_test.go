@@ -33,7 +33,7 @@ func TestServerToBeStopped(t *testing.T) {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	fatal.If(t, err)
-	g := New(Config{ReadIdle: stopTimeout, Resolution: stopResolution}, func(net.Conn, Reason) Verdict { return Close })
+	g := New(Config{ReadIdle: stopTimeout, Resolution: stopResolution}, func(net.Conn, Reason) Verdict { return Close() })
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)

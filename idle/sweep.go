@@ -94,7 +94,7 @@ func (g *Group[C]) scheduleLocked(i uint32) {
 		g.queueLocked(job{slot: i, why: becauseDue})
 		return
 	}
-	g.slots.slot(i).timer = g.core.Add(g.checkStepLocked(i, due), i)
+	g.slots.slot(i).timer, _ = g.core.Add(g.checkStepLocked(i, due), i) // it has room for maxSlots
 	g.slots.note(i).enter(waiting)
 }
 

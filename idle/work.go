@@ -123,8 +123,8 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 // askLocked calls the callback and applies its verdict.
 func (g *Group[C]) askLocked(j job, r Reason) {
 	g.slots.note(j.slot).enter(asked)
-	g.stats.Asked[r]++
-	verdict, c, begun := Keep, g.slots.slot(j.slot).c, g.grid.now
+	g.stats.Asked.of[r]++
+	verdict, c, begun := Keep(), g.slots.slot(j.slot).c, g.grid.now
 	defer func() {
 		g.stepLocked() // the verdict counts from now on, even if a stall came before
 		if g.settleLocked(j.slot, r, verdict, begun) {
@@ -139,10 +139,10 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
 	switch {
 	case g.slots.note(i).is(handed):
-		v = Keep
+		v = Keep()
 	case g.slots.note(i).is(untracked):
-	case v != Close:
-		g.stats.Kept[r]++
+	case !v.closes:
+		g.stats.Kept.of[r]++
 		g.keepLocked(i, r, v, begun)
 		g.scheduleLocked(i)
 		return false
@@ -151,12 +151,12 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 		g.scheduleLocked(i)
 		return false
 	}
-	if v == Close {
-		g.stats.Closed[r]++
+	if v.closes {
+		g.stats.Closed.of[r]++
 		g.closing++
 	}
 	g.forgetLocked(i)
-	return v == Close
+	return v.closes
 }
 
 // sparedLocked makes the last check before a close: it reports whether the peer
@@ -195,8 +195,8 @@ func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 
 // chosenLocked returns the steps of a KeepFor, and false for another verdict.
 func (g *Group[C]) chosenLocked(v Verdict) (steps uint64, chosen bool) {
-	if v <= 0 {
+	if v.hold == 0 {
 		return 0, false
 	}
-	return min(g.grid.steps(time.Duration(v)), longestSteps), true
+	return min(g.grid.steps(v.hold), longestSteps), true
 }

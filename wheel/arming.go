@@ -32,7 +32,7 @@ func (t *Timer) armLocked(d time.Duration) error {
 	if err := t.reserveLocked(); err != nil {
 		return err
 	}
-	id, err := t.wheel.TryAdd(d, t)
+	id, err := t.wheel.Add(d, t)
 	return t.placedLocked(id, err)
 }
 
@@ -42,7 +42,7 @@ func (t *Timer) armAtLocked(at time.Time) error {
 	if err := t.reserveLocked(); err != nil {
 		return err
 	}
-	id, err := t.wheel.addAt(at, t)
+	id, err := t.wheel.AddAt(When{At: at}, t)
 	return t.placedLocked(id, err)
 }
 

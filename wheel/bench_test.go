@@ -25,7 +25,7 @@ func standing(n int) (*Wheel[int], []ID) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ids := make([]ID, n)
 	for i := range ids {
-		ids[i] = w.Add(someDelay(r), i)
+		ids[i] = must(w.Add(someDelay(r), i))
 	}
 	runtime.GC()
 	return w, ids
@@ -64,7 +64,7 @@ func amongTimers(b *testing.B, op func(w *Wheel[int], ids []ID, i int)) {
 
 func BenchmarkAddRemove(b *testing.B) {
 	ds := newDelays()
-	amongTimers(b, func(w *Wheel[int], _ []ID, i int) { w.Remove(w.Add(ds.at(i), 1)) })
+	amongTimers(b, func(w *Wheel[int], _ []ID, i int) { w.Remove(must(w.Add(ds.at(i), 1))) })
 }
 
 func BenchmarkExtendRandom(b *testing.B) {
@@ -77,7 +77,7 @@ func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 	amongTimers(b, func(w *Wheel[int], ids []ID, i int) {
 		k := r.IntN(len(ids))
 		w.Remove(ids[k])
-		ids[k] = w.Add(ds.at(i), 1)
+		ids[k] = must(w.Add(ds.at(i), 1))
 	})
 }
 
@@ -90,7 +90,7 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			w.Remove(w.Add(ds.at(i), 1))
+			w.Remove(must(w.Add(ds.at(i), 1)))
 		}
 	})
 }

@@ -18,9 +18,9 @@ func TestUnclosedWheelsAndTimersDoNotHoldABubble(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			fired := make(chan int, 100)
 			w := New(Config{}, func(v int) { fired <- v })
-			w.Add(time.Second, 1)
-			w.Add(time.Hour, 1)
-			w.AddAt(time.Now().Add(time.Hour), 1)
+			must(w.Add(time.Second, 1))
+			must(w.Add(time.Hour, 1))
+			must(w.AddAt(When{At: time.Now().Add(time.Hour)}, 1))
 
 			k := NewKeyed(Config{}, func(int, int) { fired <- 2 })
 			_, _ = k.Set(1, time.Second, 1)
@@ -37,7 +37,7 @@ func TestUnclosedWheelsAndTimersDoNotHoldABubble(t *testing.T) {
 			<-ctx.Done()
 			<-timers.After(time.Second)
 
-			NewPool(2, 2, Block).Run(func() { fired <- 4 })
+			NewPool(PoolConfig{Workers: 2, Queue: 2}).Run(func() { fired <- 4 })
 			if synctest.Wait(); len(fired) != 4 {
 				t.Errorf("%d fired, want 4", len(fired))
 			}
@@ -58,10 +58,10 @@ func TestManyGoroutinesOfABubbleMayAddTimersDueAtOnce(t *testing.T) {
 			var w *Wheel[int]
 			w = New(Config{Shards: 1}, func(v int) {
 				if fired.Add(1); v < links {
-					w.Add(0, v+1)
+					must(w.Add(0, v+1))
 				}
 			})
-			w.Add(0, 1)
+			must(w.Add(0, 1))
 		}
 		if synctest.Wait(); fired.Load() != chains*links {
 			t.Errorf("%d of %d fired", fired.Load(), chains*links)

@@ -22,12 +22,11 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 		w = New(cfg, func(v int) {
 			switch r.fire(v); v {
 			case 1:
-				w.Add(0, 10)
-				w.Add(time.Second, 11)
+				must(w.Add(0, 10))
+				must(w.Add(time.Second, 11))
 				if !w.Reset(other, 3*time.Second) || !w.Extend(other, 4*time.Second) {
 					t.Error("Reset in a callback failed")
 				}
-				w.Next()
 				w.Stats()
 				for range w.All() {
 					w.Len()
@@ -42,12 +41,12 @@ func TestCallbacksMayUseTheirWheel(t *testing.T) {
 				w.Close()
 			}
 		})
-		other = w.Add(10*time.Second, 99)
-		w.Add(time.Second, 1)
-		w.Add(time.Minute, 2)
-		w.Add(time.Hour, 100)
+		other = must(w.Add(10*time.Second, 99))
+		must(w.Add(time.Second, 1))
+		must(w.Add(time.Minute, 2))
+		must(w.Add(time.Hour, 100))
 		time.Sleep(2 * time.Hour)
-		if got := r.values(); !slices.Equal(got, []int{1, 10, 11, 2}) || w.Add(1, 1) != 0 {
+		if got := r.values(); !slices.Equal(got, []int{1, 10, 11, 2}) || w.Len() != 0 {
 			t.Errorf("fired %v", got)
 		}
 		noError(t, w.Shutdown(t.Context()))
@@ -64,7 +63,7 @@ func TestDueTimersStayPendingUntilTheyAreHandedOver(t *testing.T) {
 		})
 		var ids []ID
 		for i := range 10 {
-			ids = append(ids, w.Add(time.Second, i))
+			ids = append(ids, must(w.Add(time.Second, i)))
 		}
 		time.Sleep(1500 * time.Millisecond) // the first callback runs
 		if n := w.Len(); n != 9 {
@@ -112,8 +111,8 @@ func TestAPanicOrGoexitEndsOnlyItsCallback(t *testing.T) {
 	for name, run := range map[string]func() Runner{
 		"inline":             func() Runner { return Inline },
 		"go":                 func() Runner { return Go },
-		"a pool that blocks": func() Runner { return NewPool(2, 4, Block) },
-		"a pool that spills": func() Runner { return NewPool(2, 4, Spill) },
+		"a pool that blocks": func() Runner { return NewPool(PoolConfig{Workers: 2, Queue: 4}) },
+		"a pool that spills": func() Runner { return NewPool(PoolConfig{Workers: 2, Queue: 4, Full: Spill}) },
 	} {
 		for _, reported := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,7 +139,7 @@ func TestAPanicOrGoexitEndsOnlyItsCallback(t *testing.T) {
 				} {
 					ran.Store(0)
 					for v := range n {
-						w.Add(time.Duration(v)*apart, v)
+						must(w.Add(time.Duration(v)*apart, v))
 					}
 					time.Sleep(time.Hour)
 					noError(t, w.Shutdown(t.Context()))
@@ -167,7 +166,7 @@ func TestAPanicLosesOnlyTheRestOfItsBatch(t *testing.T) {
 			}
 		})
 		for i := range n {
-			w.Add(time.Second, i)
+			must(w.Add(time.Second, i))
 		}
 		time.Sleep(3 * time.Second)
 		noError(t, w.Shutdown(t.Context()))
@@ -205,7 +204,7 @@ func TestATimerThatRunDoesNotAcceptIsDropped(t *testing.T) {
 				w = NewBatch(cfg, func([]Expired[int]) { ran.Add(1) })
 			}
 			for i := range 5 {
-				w.Add(time.Duration(i)*time.Second, i)
+				must(w.Add(time.Duration(i)*time.Second, i))
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -230,8 +229,8 @@ func TestShutdownWaitsForAcceptedCallbacksUntilItsContextEnds(t *testing.T) {
 				time.Sleep(time.Minute)
 				ended.Add(1)
 			})
-			w.Add(time.Second, 1)
-			w.Add(time.Hour, 2)
+			must(w.Add(time.Second, 1))
+			must(w.Add(time.Hour, 2))
 			time.Sleep(2 * time.Second)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

@@ -41,6 +41,15 @@ func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	return tick
 }
 
+// afterWith is after for a When without At.
+func (s *settings[T]) afterWith(now time.Duration, when When) (tick uint64) {
+	tick = s.after(now, when.After)
+	if when.After > 0 {
+		tick = s.coarsen(tick, when.Slack)
+	}
+	return tick
+}
+
 // plus adds two times that are not negative, and saturates.
 func plus(a, b time.Duration) time.Duration {
 	sum := a + b

@@ -18,7 +18,7 @@ func TestOnlyCloseBlocksOnAClosingWheel(t *testing.T) {
 		w := New(Config{Shards: 2, Run: runnerOf(func(f func()) { handed.Add(1); <-admitted; f() })}, func(int) {})
 		addTo(w.shards[0], time.Second, 1)
 		addTo(w.shards[1], time.Minute, 3)
-		id := w.Add(time.Hour, 2)
+		id := must(w.Add(time.Hour, 2))
 		time.Sleep(2 * time.Second)
 		var closed atomic.Int32
 		for range 3 {
@@ -32,11 +32,16 @@ func TestOnlyCloseBlocksOnAClosingWheel(t *testing.T) {
 			t.Errorf("%d handed over, one of them after Close had begun", handed.Load())
 		}
 		// If one of these blocked, the bubble would be deadlocked.
-		if _, err := w.TryAdd(0, 4); !errors.Is(err, ErrClosed) {
-			t.Errorf("TryAdd = %v", err)
+		for _, when := range []When{{}, {Slack: 1}, {At: time.Now()}} {
+			if id, err := w.AddAt(when, 4); id != 0 || !errors.Is(err, ErrClosed) {
+				t.Errorf("AddAt = %x, %v", id, err)
+			}
 		}
-		if w.Add(0, 4) != 0 || w.AddSlack(0, 1, 4) != 0 || w.AddAt(time.Now(), 4) != 0 || w.Reset(id, 0) || w.Extend(id, 2*time.Hour) {
-			t.Error("a closing wheel took a timer")
+		if id, err := w.Add(0, 4); id != 0 || !errors.Is(err, ErrClosed) {
+			t.Errorf("Add = %x, %v", id, err)
+		}
+		if w.Reset(id, 0) || w.Extend(id, 2*time.Hour) {
+			t.Error("a closing wheel moved a timer")
 		}
 		if v, _, ok := w.Get(id); !ok || v != 2 {
 			t.Errorf("Get = %d, %v", v, ok)
@@ -50,7 +55,7 @@ func TestOnlyCloseBlocksOnAClosingWheel(t *testing.T) {
 				t.Errorf("drained %d", v)
 			}
 		}
-		if _, ok := w.Next(); n != 1 || w.Len() != 0 || ok || closed.Load() != 0 {
+		if _, ok := untilNext(w); n != 1 || w.Len() != 0 || ok || closed.Load() != 0 {
 			t.Errorf("%d drained, %d left, %d closed", n, w.Len(), closed.Load())
 		}
 		close(admitted)
@@ -83,13 +88,13 @@ func TestCloseDuringAddExpiryDrainAndClose(t *testing.T) {
 				<-begin
 				for i := range each {
 					v := a*each + i
-					switch id, err := w.TryAdd(time.Duration(i%5)*minTick, v); {
+					switch id, err := w.Add(time.Duration(i%5)*minTick, v); {
 					case id != 0 && err == nil:
 						added.Add(1)
 					case id == 0 && errors.Is(err, ErrClosed):
 						f.end(v, fateRefused)
 					default:
-						t.Errorf("TryAdd = %x, %v", id, err)
+						t.Errorf("Add = %x, %v", id, err)
 					}
 				}
 			})
@@ -127,11 +132,11 @@ func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
 			wg.Go(func() {
 				var e edge
 				for i := range raceOperations() / 800 / max(1, workers/2) {
-					id := w.Add(minTick, v)
+					id := must(w.Add(minTick, v))
 					e.wait()
 					_, removed := w.Remove(id)
 					if e.judge(removed); removed {
-						w.Add(time.Duration(i%3)*minTick, v)
+						must(w.Add(time.Duration(i%3)*minTick, v))
 					}
 					select {
 					case <-fired[v]:
@@ -158,13 +163,13 @@ func TestANewEarliestTimerIsNotForgottenAtTheEndOfAPass(t *testing.T) {
 		}
 	})
 	defer w.Close()
-	far := w.Add(time.Hour, 0)
+	far := must(w.Add(time.Hour, 0))
 	var e edge
 	for i := range raceOperations() / 800 {
-		id := w.Add(minTick, 0) // makes a pass; its end arms the driver for an hour
+		id := must(w.Add(minTick, 0)) // makes a pass; its end arms the driver for an hour
 		e.wait()
 		_, _, pending := w.Get(id)
-		w.Add(0, 1)
+		must(w.Add(0, 1))
 		e.judge(pending)
 		select {
 		case <-fired:

@@ -32,11 +32,11 @@ type Config struct {
 	Shards int
 
 	// MaxPending limits the number of pending timers. A timer above the limit
-	// is refused: Add returns the zero ID, TryAdd and Keyed.Set return ErrFull,
-	// Timer.Err returns ErrFull, and Stats.Refused counts it. The limit is
-	// exact, even under contention, and costs one atomic counter that all adds
-	// and removals share. Zero means no limit, except 2^28 timers for each
-	// shard. MaxPending must not be negative.
+	// is refused: Add and Keyed.Set return ErrFull, Timer.Err returns ErrFull,
+	// and Stats.Refused counts it. The limit is exact, even under contention,
+	// and costs one atomic counter that all adds and removals share. Zero means
+	// no limit, except 2^28 timers for each shard. MaxPending must not be
+	// negative.
 	MaxPending int
 
 	// Run decides where callbacks run: Go, Inline, a Pool, or a Runner of your

@@ -14,7 +14,7 @@ import (
 func waitQuiet(t *testing.T, w *Wheel[int]) {
 	t.Helper()
 	for range 10_000 {
-		if left, ok := w.Next(); (!ok || left > time.Minute/2) && held(w) == 0 {
+		if left, ok := untilNext(w); (!ok || left > time.Minute/2) && held(w) == 0 {
 			return
 		}
 		time.Sleep(time.Millisecond)
@@ -85,7 +85,7 @@ func TestATimerThatWasRemovedOrMovedDoesNotFireAtItsOldDeadline(t *testing.T) {
 				ended := make([]bool, rounds)
 				var e edge
 				for v := range rounds {
-					id := w.Add(minTick, v)
+					id := must(w.Add(minTick, v))
 					e.wait()
 					ended[v] = end(w, id)
 					e.judge(ended[v])
@@ -120,7 +120,7 @@ func TestAStaleIDTouchesNoOtherTimer(t *testing.T) {
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := range raceOperations() / 40 {
-				id := w.Add(time.Hour, worker)
+				id := must(w.Add(time.Hour, worker))
 				if i%16 == 0 {
 					w.Reset(id, 0)
 					for _, _, ok := w.Get(id); ok; _, _, ok = w.Get(id) {

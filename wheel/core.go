@@ -27,17 +27,17 @@ func NewCore[T any](now uint64) *Core[T] {
 
 // Add sets a timer with value v for tick when, and returns its ID. A tick
 // before the current one counts as the current one, so the next Advance fires
-// the timer. Add returns zero, and adds nothing, only if 2^28 timers are
+// the timer. Add returns ErrFull, and adds nothing, only if 2^28 timers are
 // pending.
-func (c *Core[T]) Add(when uint64, v T) ID {
+func (c *Core[T]) Add(when uint64, v T) (ID, error) {
 	when = c.clamp(when)
 	index, n, generation := c.nodes.take()
 	if n == nil {
-		return 0
+		return 0, ErrFull
 	}
 	c.values.put(index, v)
 	c.ticks.add(index, n, generation, when)
-	return makeID(0, generation, index)
+	return makeID(0, generation, index), nil
 }
 
 // Reset moves a pending timer to tick when, earlier or later. It returns false,

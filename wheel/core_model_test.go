@@ -95,9 +95,9 @@ func newCoreTrial(t testing.TB, now uint64) *coreTrial {
 
 func (c *coreTrial) add(when uint64) {
 	c.seq++
-	id := c.core.Add(when, c.seq)
-	if id == 0 {
-		c.t.Fatal("Add returned zero")
+	id, err := c.core.Add(when, c.seq)
+	if id == 0 || err != nil {
+		c.t.Fatalf("Add = %x, %v", id, err)
 	}
 	if c.model.byID[id] != nil {
 		c.t.Fatalf("ID %x given twice", id)

@@ -137,7 +137,7 @@ func TestAnEntryOfTheOtherClockExpiresNoTimer(t *testing.T) {
 
 func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
 	c := NewCore[int](0)
-	first := c.Add(10, 1)
+	first := must(c.Add(10, 1))
 	c.Remove(first)
 	n := c.nodes.at(0)
 	// As if the node had been used 2^28 - 3 times.
@@ -145,7 +145,7 @@ func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
 	n.meta.Store(makeMeta(maxGeneration-2, 0))
 	seen := map[ID]bool{first: true}
 	for i := range 2000 {
-		id := c.Add(10, i)
+		id := must(c.Add(10, i))
 		if id == 0 || seen[id] {
 			t.Fatalf("ID %x given twice", id)
 		}
@@ -158,7 +158,7 @@ func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
 		seen[id] = true
 		c.Remove(id)
 	}
-	if id := c.Add(10, 0); id.index() == 0 {
+	if id := must(c.Add(10, 0)); id.index() == 0 {
 		t.Error("a node whose generations are used up was used again")
 	}
 }
@@ -169,7 +169,7 @@ func TestAFreedChunkGoesOnAboveItsHighestGeneration(t *testing.T) {
 	for range 5 {
 		var ids []ID
 		for i := range 3 * chunkCells {
-			ids = append(ids, c.Add(uint64(i), i))
+			ids = append(ids, must(c.Add(uint64(i), i)))
 		}
 		for _, id := range ids {
 			chunk := id.index() >> chunkShift

@@ -30,16 +30,16 @@ func checkNothingStays(t *testing.T, what string, f func()) {
 func TestRemovedTimersLeaveNothingBehind(t *testing.T) {
 	w := New(Config{Shards: 1}, func(int) {})
 	defer w.Close()
-	w.Add(time.Hour, 1) // the wheel is not empty
+	must(w.Add(time.Hour, 1)) // the wheel is not empty
 	checkNothingStays(t, "one after the other", func() {
 		for i := range memoryCount() {
-			w.Remove(w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1))
+			w.Remove(must(w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1)))
 		}
 	})
 	ids := make([]ID, memoryCount())
 	checkNothingStays(t, "all at once", func() {
 		for i := range ids {
-			ids[i] = w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1)
+			ids[i] = must(w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1))
 		}
 		for _, id := range ids {
 			w.Remove(id)
@@ -47,21 +47,21 @@ func TestRemovedTimersLeaveNothingBehind(t *testing.T) {
 	})
 	checkNothingStays(t, "drained", func() {
 		for i := range memoryCount() {
-			w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1)
+			must(w.Add(time.Minute+time.Duration(i)*time.Millisecond, 1))
 		}
 		for range w.Drain() {
 		}
-		w.Add(time.Hour, 1)
+		must(w.Add(time.Hour, 1))
 	})
 }
 
 func TestFiredTimersLeaveNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(Config{Shards: 1, Run: Inline}, func(int) {})
-		w.Add(1000*time.Hour, 1)
+		must(w.Add(1000*time.Hour, 1))
 		checkNothingStays(t, "fired", func() {
 			for i := range memoryCount() {
-				w.Add(time.Duration(i)*time.Millisecond, 1)
+				must(w.Add(time.Duration(i)*time.Millisecond, 1))
 			}
 			time.Sleep(100 * time.Hour)
 			synctest.Wait()
@@ -78,7 +78,7 @@ func TestFiredTimersLeaveNothingBehind(t *testing.T) {
 func TestAMillionMovesOfOneTimerLeaveNothingBehind(t *testing.T) {
 	w := New(Config{Shards: 1}, func(int) {})
 	defer w.Close()
-	id, at := w.Add(time.Hour, 1), time.Now()
+	id, at := must(w.Add(time.Hour, 1)), time.Now()
 	for name, move := range map[string]func(i int) bool{
 		"later":        func(i int) bool { return w.Reset(id, time.Hour+time.Duration(i)*time.Millisecond) },
 		"earlier":      func(i int) bool { return w.Reset(id, 3*time.Hour-time.Duration(i)*time.Millisecond) },
@@ -87,7 +87,7 @@ func TestAMillionMovesOfOneTimerLeaveNothingBehind(t *testing.T) {
 		"extended":     func(i int) bool { return w.Extend(id, time.Duration(i)*time.Second) },
 		"wall clock": func(i int) bool {
 			w.Remove(id)
-			id = w.AddAt(at.Add(time.Duration(i+1)*time.Hour), 1)
+			id = must(w.AddAt(When{At: at.Add(time.Duration(i+1) * time.Hour)}, 1))
 			return w.Extend(id, time.Hour)
 		},
 	} {
@@ -117,7 +117,7 @@ func TestCallbacksRunBetweenTheStartsOfDueTimers(t *testing.T) {
 		}
 	})
 	for i := range n {
-		w.Add(0, i)
+		must(w.Add(0, i))
 	}
 	waitQuiet(t, w)
 	if t.Logf("%d of %d waited at most", worst.Load(), n); worst.Load() > int64(n/4) {
@@ -132,7 +132,7 @@ func TestStandingTimersCauseNoWakeUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(Config{Shards: 1, Tick: minTick}, func(int) {})
 		for i := range 100_000 {
-			w.Add(time.Hour+time.Duration(i)*time.Millisecond, i)
+			must(w.Add(time.Hour+time.Duration(i)*time.Millisecond, i))
 		}
 		time.Sleep(time.Hour - time.Second)
 		if n := w.Stats().Wakeups; n > 2*slotCount { // the wide slots in which they are placed first

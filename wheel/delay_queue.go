@@ -49,16 +49,16 @@ func NewDelayQueue[T any]() *DelayQueue[T] {
 }
 
 // Put adds an element that is due after d, or at once if d ≤ 0. The ID is for
-// Remove. Put returns zero, and adds nothing, only if the queue has 2^28
+// Remove. Put returns ErrFull, and adds nothing, only if the queue has 2^28
 // elements.
-func (q *DelayQueue[T]) Put(d time.Duration, v T) ID {
+func (q *DelayQueue[T]) Put(d time.Duration, v T) (ID, error) {
 	now := q.clock.now()
 	tick := q.clock.after(now, d)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	id := q.core.Add(tick, v)
+	id, err := q.core.Add(tick, v)
 	q.lookAtLocked(tick, now)
-	return id
+	return id, err
 }
 
 // Take waits until an element is due, and takes the first one. If ctx is done

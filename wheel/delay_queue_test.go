@@ -42,7 +42,7 @@ func TestEachElementOfADelayQueueIsTakenOnceWhenItIsDue(t *testing.T) {
 		for k := range n {
 			delay := rand.N(200 * time.Millisecond)
 			due := time.Since(start) + delay
-			if id := q.Put(delay, due); k%5 == 0 {
+			if id := must(q.Put(delay, due)); k%5 == 0 {
 				if _, ok := q.Remove(id); ok {
 					removed++
 				}
@@ -61,9 +61,9 @@ func TestEachElementOfADelayQueueIsTakenOnceWhenItIsDue(t *testing.T) {
 func TestADueElementStaysInTheDelayQueueUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelayQueue[string]()
-		last := q.Put(time.Second, "last")
-		first := q.Put(0, "first")
-		q.Put(time.Millisecond, "second")
+		last := must(q.Put(time.Second, "last"))
+		first := must(q.Put(0, "first"))
+		must(q.Put(time.Millisecond, "second"))
 		time.Sleep(time.Hour)
 		if v, ok := q.Remove(first); !ok || v != "first" || q.Len() != 2 {
 			t.Errorf("Remove of a due element = %q, %t, and %d are left", v, ok, q.Len())
@@ -82,13 +82,13 @@ func TestADueElementStaysInTheDelayQueueUntilItIsTaken(t *testing.T) {
 func TestTakeEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelayQueue[int]()
-		q.Put(maxDuration, 1) // and the taker must sleep, not spin
+		must(q.Put(maxDuration, 1)) // and the taker must sleep, not spin
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
 		if _, err := q.Take(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Take = %v", err)
 		}
-		q.Put(0, 2)
+		must(q.Put(0, 2))
 		if v, err := q.Take(ctx); err == nil {
 			t.Errorf("Take took %d after the end of its context", v)
 		}

@@ -5,7 +5,7 @@
 // when timers fire:
 //
 //	w := wheel.New(wheel.Config{}, func(s *Session) { s.Expire() })
-//	id := w.Add(30*time.Second, s)
+//	id, err := w.Add(30*time.Second, s)
 //	w.Extend(id, 30*time.Second) // the session sent something: one compare-and-swap
 //	w.Remove(id)                 // the session ended
 //
@@ -37,7 +37,7 @@
 // wheels cannot be distinguished.
 //
 // Delays are measured on the monotonic clock, so a step of the wall clock does
-// not move a timer. A timer of [Wheel.AddAt] follows the wall clock. There is
+// not move a timer. A timer with [When].At follows the wall clock. There is
 // no maximum delay.
 //
 // # Cost

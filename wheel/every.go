@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -14,7 +13,7 @@ import (
 type EveryOptions struct {
 	// Missed is the policy for runs that could not begin on time. Zero means
 	// SkipMissed.
-	Missed MissedRuns
+	Missed Missed
 
 	// Each run is delayed by a random time of up to Jitter × period, so that
 	// series that were started together do not run together. The grid does not
@@ -25,52 +24,38 @@ type EveryOptions struct {
 	Immediately bool
 }
 
-// MissedRuns is the policy of a series for the runs that it missed, because the
+// Missed is the policy of a series for the runs that it missed, because the
 // previous run was still in progress or because the process was stopped.
-type MissedRuns int
+type Missed int
 
 const (
 	// SkipMissed skips the runs that would have begun during a slow run: the
 	// next run is on the grid. After a stall of the process one missed run is
 	// late, the others are skipped, and the run after it is on the grid.
-	SkipMissed MissedRuns = iota
+	SkipMissed Missed = iota
 
-	// CatchUp makes up for every missed run, one right after the other, until
+	// FireAll makes up for every missed run, one right after the other, until
 	// the series is on the grid again, and none overlap.
-	CatchUp
+	FireAll
 
 	// FixedDelay starts each run one period after the end of the run before.
 	// There is no grid, so no run is missed.
 	FixedDelay
 )
 
-// String returns "skip missed", "catch up" or "fixed delay".
-func (m MissedRuns) String() string {
-	switch m {
-	case SkipMissed:
-		return "skip missed"
-	case CatchUp:
-		return "catch up"
-	case FixedDelay:
-		return "fixed delay"
-	}
-	return fmt.Sprintf("MissedRuns(%d)", int(m))
-}
-
 func (o *EveryOptions) mustBeValid() {
 	if !(o.Jitter >= 0 && o.Jitter <= 1) { // NaN must panic too
 		panic(fmt.Sprintf("wheel: EveryOptions.Jitter is %v, must be 0 to 1", o.Jitter))
 	}
 	if o.Missed < SkipMissed || o.Missed > FixedDelay {
-		panic(fmt.Sprintf("wheel: EveryOptions.Missed is %d, must be SkipMissed, CatchUp or FixedDelay", int(o.Missed)))
+		panic(fmt.Sprintf("wheel: EveryOptions.Missed is %d, must be SkipMissed, FireAll or FixedDelay", int(o.Missed)))
 	}
 }
 
 // Every calls f through Config.Run again and again until the Timer is stopped:
 // at start + d, start + 2d and so on. The runs do not drift, however long they
 // take, and do not overlap: the next run begins after the previous one has
-// ended. A series that is not catching up runs at most once per tick of the
-// wheel.
+// ended. A series runs at most once per tick of the wheel, except with FireAll.
 //
 // A run that panics (if Config.OnPanic is set), or that Config.Run refuses,
 // does not end the series. f may call Stop and Reset. If there is no room for
@@ -104,7 +89,7 @@ func (t *Timers) Every(d time.Duration, f func(), opts EveryOptions) *Timer {
 // every is the action of a timer of Every.
 type every struct {
 	f      func() // immutable, as are the next two
-	missed MissedRuns
+	missed Missed
 	jitter uint32 // the largest random delay, in units of 2^-32 periods
 
 	// Guarded by the Timer's lock.
@@ -135,11 +120,8 @@ func (e *every) fire(t *Timer, id ID) {
 	}
 }
 
-func (e *every) lost(t *Timer, id ID, cause error) {
-	switch {
-	case errors.Is(cause, ErrClosed):
-		t.take(id)
-	case e.begin(t, id): // a refused run counts as a run of zero duration
+func (e *every) lost(t *Timer, id ID, _ error) {
+	if e.begin(t, id) { // a refused run counts as a run of zero duration
 		e.end(t)
 	}
 }

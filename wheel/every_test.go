@@ -32,13 +32,13 @@ func TestEveryFollowsItsPolicy(t *testing.T) {
 		"on the grid":              {EveryOptions{}, nil, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		"skips what a run took":    {EveryOptions{}, []time.Duration{2500 * time.Millisecond}, []float64{1, 4, 5, 6, 7, 8, 9, 10}},
 		"back to back":             {EveryOptions{}, []time.Duration{s, s, 2 * s}, []float64{1, 2, 3, 5, 6, 7, 8, 9, 10}},
-		"catches up":               {EveryOptions{Missed: CatchUp}, []time.Duration{3500 * time.Millisecond}, []float64{1, 4.5, 4.5, 4.5, 5, 6, 7, 8, 9, 10}},
-		"catches up while it runs": {EveryOptions{Missed: CatchUp}, []time.Duration{2500 * time.Millisecond, s / 2, s / 2}, []float64{1, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10}},
+		"catches up":               {EveryOptions{Missed: FireAll}, []time.Duration{3500 * time.Millisecond}, []float64{1, 4.5, 4.5, 4.5, 5, 6, 7, 8, 9, 10}},
+		"catches up while it runs": {EveryOptions{Missed: FireAll}, []time.Duration{2500 * time.Millisecond, s / 2, s / 2}, []float64{1, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10}},
 		"a delay between the runs": {EveryOptions{Missed: FixedDelay}, []time.Duration{s / 2, 2 * s, s / 4}, []float64{1, 2.5, 5.5, 6.75, 7.75, 8.75, 9.75}},
 		"at once":                  {EveryOptions{Immediately: true}, nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		"at once, on the grid":     {EveryOptions{Immediately: true}, []time.Duration{1500 * time.Millisecond}, []float64{0, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		"at once, a delay between": {EveryOptions{Missed: FixedDelay, Immediately: true}, []time.Duration{5 * s}, []float64{0, 6, 7, 8, 9, 10}},
-		"at once, catches up":      {EveryOptions{Immediately: true, Missed: CatchUp}, []time.Duration{2 * s}, []float64{0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"at once, catches up":      {EveryOptions{Immediately: true, Missed: FireAll}, []time.Duration{2 * s}, []float64{0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, cfg Config) {
@@ -68,11 +68,11 @@ func TestEveryFollowsItsPolicy(t *testing.T) {
 
 func TestEverySkipsRunsMissedInAStall(t *testing.T) {
 	for _, c := range []struct {
-		opt  MissedRuns
+		opt  Missed
 		want []float64
 	}{
 		{SkipMissed, []float64{1, 6, 7, 8}}, // 2 to 6 were due at the same moment
-		{CatchUp, []float64{1, 6, 6, 6, 6, 6, 7, 8}},
+		{FireAll, []float64{1, 6, 6, 6, 6, 6, 7, 8}},
 		{FixedDelay, []float64{1, 6, 7, 8}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
 }
 
 func TestRunsOfASeriesNeverOverlap(t *testing.T) {
-	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
+	for _, opt := range []Missed{SkipMissed, FireAll, FixedDelay} {
 		tm := NewTimers(Config{})
 		var running, n atomic.Int32
 		series := tm.Every(time.Millisecond, func() {
@@ -157,8 +157,8 @@ func TestRunsOfASeriesNeverOverlap(t *testing.T) {
 		for before := n.Load(); n.Load() < before+3; {
 			runtime.Gosched() // it goes on
 		}
-		if !series.Kill() || series.Reset(1) {
-			t.Error("Kill does not work")
+		if !series.Stop() {
+			t.Error("Stop of a series reports false")
 		}
 		if err := series.StopWait(t.Context()); err != nil || running.Load() != 0 {
 			t.Errorf("StopWait = %v, %d running", err, running.Load())
@@ -189,18 +189,18 @@ func TestStopInsideTheRunEndsTheSeries(t *testing.T) {
 			t.Error("Reset of a series that was stopped reports true")
 		}
 		time.Sleep(1500 * time.Millisecond)
-		if n := len(r.values()); n != 4 || !series.Kill() {
+		if n := len(r.values()); n != 4 || !series.Stop() {
 			t.Errorf("%d runs after Reset", n)
 		}
 		time.Sleep(time.Hour)
 		if n := len(r.values()); n != 4 {
-			t.Errorf("%d runs after Kill", n)
+			t.Errorf("%d runs after Stop", n)
 		}
 	})
 }
 
 func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
-	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
+	for _, opt := range []Missed{SkipMissed, FireAll, FixedDelay} {
 		inBubble(t, func(t *testing.T, cfg Config) {
 			tm := NewTimers(cfg)
 			r := newRecorder()
@@ -228,9 +228,9 @@ func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
 }
 
 func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
-	for opt, want := range map[MissedRuns][]float64{
+	for opt, want := range map[Missed][]float64{
 		SkipMissed: {1, 6, 7}, // the new grid is 3, 4, 5, 6 …, and the run ends at 5.5
-		CatchUp:    {1, 5.5, 5.5, 5.5, 6, 7},
+		FireAll:    {1, 5.5, 5.5, 5.5, 6, 7},
 		FixedDelay: {1, 5.5, 6.5},
 	} {
 		inBubble(t, func(t *testing.T, cfg Config) {
@@ -259,7 +259,7 @@ func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
 }
 
 func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
-	for _, opt := range []MissedRuns{SkipMissed, CatchUp, FixedDelay} {
+	for _, opt := range []Missed{SkipMissed, FireAll, FixedDelay} {
 		synctest.Test(t, func(t *testing.T) {
 			var told, offered atomic.Int32
 			r := newRecorder()
@@ -309,6 +309,6 @@ func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
 			series.Load().Reset(time.Millisecond)
 			time.Sleep(3*time.Millisecond + 7*time.Microsecond)
 		}
-		series.Load().Kill()
+		noError(t, series.Load().StopWait(t.Context()))
 	})
 }

@@ -65,3 +65,18 @@ func ExampleKeyed_SetIfAbsent() {
 	// 1 reload is due
 	// reload config.json
 }
+
+// An instant of the wall clock, with a minute of slack: many such timers share
+// a wake-up.
+func ExampleKeyed_SetAt() {
+	offers := wheel.NewKeyed(wheel.Config{}, func(name string, price int) {
+		fmt.Println(name, "is over:", price)
+	})
+	end := time.Now().AddDate(0, 0, 7)
+	if _, err := offers.SetAt("autumn", wheel.When{At: end, Slack: time.Minute}, 20); err != nil {
+		fmt.Println(err)
+	}
+	_, left, _ := offers.Get("autumn")
+	fmt.Println("more than six days left:", left > 6*24*time.Hour)
+	// Output: more than six days left: true
+}

@@ -18,8 +18,8 @@ func Example() {
 	expired := make(chan string)
 	sessions := wheel.New(wheel.Config{}, func(user string) { expired <- user })
 
-	alice := sessions.Add(20*time.Millisecond, "alice")
-	bob := sessions.Add(time.Minute, "bob")
+	alice, _ := sessions.Add(20*time.Millisecond, "alice") // an error only above Config.MaxPending, or after Close
+	bob, _ := sessions.Add(time.Minute, "bob")
 
 	sessions.Extend(alice, 40*time.Millisecond) // postpone: one compare-and-swap
 	user, _ := sessions.Remove(bob)             // exact: bob's timer will not fire
@@ -54,9 +54,9 @@ func ExampleWheel() {
 		close(done)
 	})
 
-	alice := sessions.Add(20*time.Millisecond, "alice")
-	bob := sessions.Add(time.Minute, "bob")
-	carol := sessions.Add(time.Minute, "carol")
+	alice, _ := sessions.Add(20*time.Millisecond, "alice") // an error only above Config.MaxPending, or after Close
+	bob, _ := sessions.Add(time.Minute, "bob")
+	carol, _ := sessions.Add(time.Minute, "carol")
 
 	sessions.Extend(carol, time.Hour) // a request came: one compare-and-swap
 	name, _ := sessions.Remove(bob)
@@ -86,8 +86,9 @@ func ExampleNewBatch() {
 			}
 		}
 	})
-	reminders.AddAt(time.Now().Add(-time.Hour), 1) // in the past: fires at once
-	reminders.AddAt(time.Now().Add(30*time.Millisecond), 2)
+	now := time.Now()
+	_, _ = reminders.AddAt(wheel.When{At: now.Add(-time.Hour)}, 1) // in the past: fires at once
+	_, _ = reminders.AddAt(wheel.When{At: now.Add(30 * time.Millisecond)}, 2)
 	<-done
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -102,9 +103,9 @@ func ExampleNewBatch() {
 // An event loop that counts its own time.
 func ExampleCore() {
 	timers := wheel.NewCore[string](0)
-	timers.Add(30, "thirty")
-	ten := timers.Add(10, "ten")
-	timers.Add(20, "twenty")
+	_, _ = timers.Add(30, "thirty") // an error only above 2^28 timers
+	ten, _ := timers.Add(10, "ten")
+	_, _ = timers.Add(20, "twenty")
 	timers.Reset(ten, 25)
 
 	for timers.Len() > 0 {
@@ -120,7 +121,11 @@ func ExampleCore() {
 // A timeout that is postponed again and again, until the reply arrives.
 func ExampleWheel_Extend() {
 	timeouts := wheel.New(wheel.Config{}, func(request int) { fmt.Println("timed out:", request) })
-	id := timeouts.Add(time.Minute, 42)
+	id, err := timeouts.Add(time.Minute, 42)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	fmt.Println("data arrived:", timeouts.Extend(id, 2*time.Minute))
 	request, ok := timeouts.Remove(id)
@@ -136,7 +141,7 @@ func ExampleWheel_Extend() {
 // not lost.
 func ExampleWheel_Shutdown() {
 	retries := wheel.New(wheel.Config{}, func(string) {})
-	retries.Add(time.Hour, "order 7")
+	_, _ = retries.Add(time.Hour, "order 7") // it is neither full nor closed
 
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -166,7 +171,7 @@ func ExampleRunnerFunc() {
 	sum := 0 // only the goroutine below uses it
 	w := wheel.New(wheel.Config{Run: wheel.RunnerFunc(passOn)}, func(n int) { sum += n })
 	for n := range 5 {
-		w.Add(time.Millisecond, n)
+		_, _ = w.Add(time.Millisecond, n)
 	}
 	for range 5 {
 		callback := <-loop
@@ -180,7 +185,7 @@ func ExampleRunnerFunc() {
 // At most two callbacks run at a time; if more than a hundred wait, the wheel
 // waits too.
 func ExamplePool() {
-	pool := wheel.NewPool(2, 100, wheel.Block)
+	pool := wheel.NewPool(wheel.PoolConfig{Workers: 2, Queue: 100})
 	var running, all atomic.Int32
 	w := wheel.New(wheel.Config{Run: pool}, func(string) {
 		if n := running.Add(1); n > 2 {
@@ -191,7 +196,7 @@ func ExamplePool() {
 		all.Add(1)
 	})
 	for range 20 {
-		w.Add(time.Millisecond, "work")
+		_, _ = w.Add(time.Millisecond, "work")
 	}
 	for w.Len() > 0 {
 		time.Sleep(time.Millisecond)
@@ -206,9 +211,9 @@ func ExamplePool() {
 // Retries that wait for a worker. Several workers may take.
 func ExampleDelayQueue() {
 	retries := wheel.NewDelayQueue[string]()
-	retries.Put(20*time.Millisecond, "second")
-	retries.Put(10*time.Millisecond, "first")
-	cancelled := retries.Put(time.Hour, "never")
+	_, _ = retries.Put(20*time.Millisecond, "second") // an error only above 2^28 elements
+	_, _ = retries.Put(10*time.Millisecond, "first")
+	cancelled, _ := retries.Put(time.Hour, "never")
 	retries.Remove(cancelled)
 
 	ctx, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)

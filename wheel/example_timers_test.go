@@ -116,3 +116,16 @@ func ExampleTimers_Sleep() {
 	// <nil> after 4 attempts
 	// true
 }
+
+// At the end of a program: the functions that did not run yet are called now,
+// instead of later. A program could also save them.
+func ExampleTimers_Drain() {
+	var timers wheel.Timers
+	timers.AfterFunc(time.Hour, func() { fmt.Println("the receipt is sent") })
+
+	timers.Close() // nothing fires from now on
+	for _, f := range timers.Drain() {
+		f()
+	}
+	// Output: the receipt is sent
+}

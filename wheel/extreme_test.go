@@ -43,13 +43,13 @@ func (s *setter) onDone(c context.Context, cancel func(), f func()) {
 
 // delayEntrances are the public functions that take a delay or a period.
 var delayEntrances = map[string]func(s *setter, d time.Duration, f func()){
-	"Add":         func(s *setter, d time.Duration, f func()) { s.wheel.Add(d, f) },
-	"AddSlack":    func(s *setter, d time.Duration, f func()) { s.wheel.AddSlack(d, time.Second, f) },
-	"slack":       func(s *setter, d time.Duration, f func()) { s.wheel.AddSlack(time.Second, d, f) },
-	"Wheel.Reset": func(s *setter, d time.Duration, f func()) { s.wheel.Reset(s.wheel.Add(10*time.Minute, f), d) },
-	"Extend":      func(s *setter, d time.Duration, f func()) { s.wheel.Extend(s.wheel.Add(1, f), d) },
+	"Add":         func(s *setter, d time.Duration, f func()) { must(s.wheel.Add(d, f)) },
+	"with slack":  func(s *setter, d time.Duration, f func()) { must(s.wheel.AddAt(When{After: d, Slack: time.Second}, f)) },
+	"slack":       func(s *setter, d time.Duration, f func()) { must(s.wheel.AddAt(When{After: time.Second, Slack: d}, f)) },
+	"Wheel.Reset": func(s *setter, d time.Duration, f func()) { s.wheel.Reset(must(s.wheel.Add(10*time.Minute, f)), d) },
+	"Extend":      func(s *setter, d time.Duration, f func()) { s.wheel.Extend(must(s.wheel.Add(1, f)), d) },
 	"Reset from the wall clock": func(s *setter, d time.Duration, f func()) {
-		s.wheel.Reset(s.wheel.AddAt(time.Now().Add(time.Hour), f), d)
+		s.wheel.Reset(must(s.wheel.AddAt(When{At: time.Now().Add(time.Hour)}, f)), d)
 	},
 	"Keyed.Set":         func(s *setter, d time.Duration, f func()) { _, _ = s.keyed.Set(s.key(), d, f) },
 	"Keyed.SetIfAbsent": func(s *setter, d time.Duration, f func()) { _, _ = s.keyed.SetIfAbsent(s.key(), d, f) },
@@ -72,7 +72,7 @@ var delayEntrances = map[string]func(s *setter, d time.Duration, f func()){
 		s.onDone(c, cancel, f)
 	},
 	"Every": func(s *setter, d time.Duration, f func()) {
-		s.timers.Every(max(d, time.Second), f, EveryOptions{Jitter: 1e-9, Missed: CatchUp})
+		s.timers.Every(max(d, time.Second), f, EveryOptions{Jitter: 1e-9, Missed: FireAll})
 	},
 	"Reset of Every": func(s *setter, d time.Duration, f func()) {
 		s.timers.Every(time.Minute, f, EveryOptions{}).Reset(max(d, time.Second))
@@ -92,7 +92,9 @@ var delayEntrances = map[string]func(s *setter, d time.Duration, f func()){
 
 // timeEntrances are the public functions that take a time.
 var timeEntrances = map[string]func(s *setter, at time.Time, f func()){
-	"AddAt": func(s *setter, at time.Time, f func()) { s.wheel.AddAt(at, f) },
+	"AddAt":            func(s *setter, at time.Time, f func()) { must(s.wheel.AddAt(When{At: at}, f)) },
+	"AddAt with slack": func(s *setter, at time.Time, f func()) { must(s.wheel.AddAt(When{At: at, Slack: time.Second}, f)) },
+	"Keyed.SetAt":      func(s *setter, at time.Time, f func()) { _, _ = s.keyed.SetAt(s.key(), When{At: at}, f) },
 	"WithDeadline": func(s *setter, at time.Time, f func()) {
 		c, cancel := s.timers.WithDeadline(s.t.Context(), at)
 		s.onDone(c, cancel, f)

@@ -112,7 +112,7 @@ func TestKeysWithTheSameHashAreDistinct(t *testing.T) {
 	defer sh.mu.Unlock()
 	const hash = 0xABCDEF << 32
 	for key := range 100 {
-		fatal.If(t, k.addLocked(sh, hash, now, time.Hour, pair[int, int]{-key, key}))
+		fatal.If(t, k.addLocked(sh, hash, &sh.ticks, sh.after(now, time.Hour), pair[int, int]{-key, key}))
 	}
 	for key := range 100 {
 		index, ok := k.findLocked(sh, hash, key)

@@ -8,9 +8,9 @@ import (
 )
 
 // Keyed is a set of timers, at most one for each key. All methods are safe for
-// concurrent use, including from callbacks. Set, SetIfAbsent, Move, Remove and
-// Get are linearizable, like the methods of a map behind a mutex: their results
-// are exact.
+// concurrent use, including from callbacks. Set, SetAt, SetIfAbsent, Move,
+// Remove and Get are linearizable, like the methods of a map behind a mutex:
+// their results are exact.
 //
 // The timer of a key ends when it is handed over to Config.Run, before its
 // callback begins. From then on the key is free: Set makes a new timer, even in
@@ -23,17 +23,16 @@ import (
 // be found. If K is an interface type, keys must be comparable, as in a map;
 // otherwise the methods panic.
 //
-// Set, SetIfAbsent, Move, Remove and Get are O(1), lock one shard, which the
-// key's hash selects, and allocate only when the number of keys grows. A timer
-// costs 24 bytes, about 13 more in the index of keys, and the sizes of K and V.
-// If K and V hold no pointers, the garbage collector has nothing to scan. The
-// memory of removed keys is freed. Memory for keys and values is allocated for
-// 2,048 timers at a time, so if they are large, use pointers.
+// These methods are O(1), lock one shard, which the key's hash selects, and
+// allocate only when the number of keys grows. A timer costs 24 bytes, about 13
+// more in the index of keys, and the sizes of K and V. If K and V hold no
+// pointers, the garbage collector has nothing to scan. The memory of removed
+// keys is freed. Memory for keys and values is allocated for 2,048 timers at a
+// time, so if they are large, use pointers.
 //
 // Like a [Wheel], a Keyed has no goroutine while nothing is due, and needs no
-// Close. A Keyed has no Extend, no AddAt, no AddSlack and no batches, because
-// each call finds its timer under the shard's lock. NewKeyed makes a Keyed; the
-// zero Keyed does not work.
+// Close. It has neither Extend nor batches, because each call finds its timer
+// under the shard's lock. NewKeyed makes a Keyed; the zero Keyed does not work.
 type Keyed[K comparable, V any] struct {
 	wheel   *Wheel[pair[K, V]]
 	seed    maphash.Seed
@@ -71,15 +70,46 @@ func (k *Keyed[K, V]) Set(key K, d time.Duration, v V) (replaced bool, err error
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	index, found := k.findLocked(sh, hash, key)
+	sh.catchUpLocked(now)
+	tick := sh.after(now, d)
 	switch {
 	case sh.closed.Load():
 		return false, sh.refuse()
 	case found:
 		*sh.values.at(index) = pair[K, V]{v, key}
-		sh.resetLocked(index, sh.nodes.at(index), now, d, true)
+		sh.resetLocked(&sh.ticks, index, sh.nodes.at(index), tick, true)
 		return true, nil
 	}
-	return false, k.addLocked(sh, hash, now, d, pair[K, V]{v, key})
+	return false, k.addLocked(sh, hash, &sh.ticks, tick, pair[K, V]{v, key})
+}
+
+// SetAt is Set for an instant of the wall clock, or for a timer with slack. If
+// when is invalid, SetAt also changes nothing and returns an error. A later Set
+// or Move makes the timer one of the monotonic clock.
+func (k *Keyed[K, V]) SetAt(key K, when When, v V) (replaced bool, err error) {
+	if err := when.check(); err != nil {
+		return false, err
+	}
+	hash, sh := k.place(key)
+	now := sh.now()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	index, found := k.findLocked(sh, hash, key)
+	sh.catchUpLocked(now)
+	h, tick := &sh.ticks, sh.afterWith(now, when)
+	if !when.At.IsZero() {
+		tick = sh.wallTickLocked(when)
+		h = sh.wall
+	}
+	switch {
+	case sh.closed.Load():
+		return false, sh.refuse()
+	case found:
+		*sh.values.at(index) = pair[K, V]{v, key}
+		sh.resetLocked(h, index, sh.nodes.at(index), tick, true)
+		return true, nil
+	}
+	return false, k.addLocked(sh, hash, h, tick, pair[K, V]{v, key})
 }
 
 // SetIfAbsent is Set for a key that has no timer. If the key has one,
@@ -96,7 +126,8 @@ func (k *Keyed[K, V]) SetIfAbsent(key K, d time.Duration, v V) (set bool, err er
 	if _, found := k.findLocked(sh, hash, key); found {
 		return false, nil
 	}
-	err = k.addLocked(sh, hash, now, d, pair[K, V]{v, key})
+	sh.catchUpLocked(now)
+	err = k.addLocked(sh, hash, &sh.ticks, sh.after(now, d), pair[K, V]{v, key})
 	return err == nil, err
 }
 
@@ -113,7 +144,8 @@ func (k *Keyed[K, V]) Move(key K, d time.Duration) bool {
 	if !found || sh.closed.Load() {
 		return false
 	}
-	sh.resetLocked(index, sh.nodes.at(index), now, d, true)
+	sh.catchUpLocked(now)
+	sh.resetLocked(&sh.ticks, index, sh.nodes.at(index), sh.after(now, d), true)
 	return true
 }
 
@@ -218,17 +250,20 @@ func (k *Keyed[K, V]) findLocked(sh *shard[pair[K, V]], hash uint64, key K) (ind
 }
 
 // addLocked sets a timer for a key that has none.
-func (k *Keyed[K, V]) addLocked(sh *shard[pair[K, V]], hash uint64, now, d time.Duration, p pair[K, V]) error {
+func (k *Keyed[K, V]) addLocked(sh *shard[pair[K, V]], hash uint64, h *hierarchy, tick uint64, p pair[K, V]) error {
 	if !sh.limit.reserve() {
 		return sh.refuse()
 	}
-	sh.catchUpLocked(now)
-	id, err := sh.addLocked(&sh.ticks, sh.after(now, d), p)
+	id, err := sh.addLocked(h, tick, p)
 	if err != nil {
 		sh.limit.free(1)
 		return err
 	}
-	sh.rearmLocked(sh.instant(sh.ticks.soonest))
+	if h == &sh.ticks {
+		sh.rearmLocked(sh.instant(h.soonest))
+	} else {
+		sh.rearmWallLocked()
+	}
 	if equal(p.key, p.key) {
 		k.indexes[sh.number].of(hash).insert(makeTag(hash, id.index()))
 	}

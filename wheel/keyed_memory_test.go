@@ -23,10 +23,11 @@ func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
 	for _, key := range keys[:n] {
 		mustSet(t, k, key, time.Hour, 0, false)
 	}
-	i, at := 0, 0
+	i, at, start := 0, 0, time.Now().Add(time.Hour)
 	operations := make(map[string]func())
 	for name, do := range map[string]func(key, other K){
 		"replace":     func(key, _ K) { _, _ = k.Set(key, time.Hour+time.Duration(i), large) },
+		"SetAt":       func(key, _ K) { _, _ = k.SetAt(key, When{At: start.Add(time.Duration(i%3) * time.Hour)}, large) },
 		"SetIfAbsent": func(key, _ K) { _, _ = k.SetIfAbsent(key, time.Hour, large) },
 		"Move":        func(key, _ K) { k.Move(key, time.Hour-time.Duration(i%1000)*time.Second) },
 		"Get":         func(key, _ K) { k.Get(key) },

@@ -71,13 +71,26 @@ func (c *keyedTrial) added(key any, p deadline) {
 }
 
 func (c *keyedTrial) set(key any, d time.Duration) {
+	c.setBy(key, d, 0, func() (bool, error) { return c.k.Set(key, d, c.values) })
+}
+
+// setAt sets a timer of the wall clock, or one of the monotonic clock.
+func (c *keyedTrial) setAt(key any, d, slack time.Duration, wall bool) {
+	when := When{After: d, Slack: slack}
+	if wall {
+		when = When{At: time.Now().Add(d), Slack: slack}
+	}
+	c.setBy(key, d, slack, func() (bool, error) { return c.k.SetAt(key, when, c.values) })
+}
+
+func (c *keyedTrial) setBy(key any, d, slack time.Duration, set func() (replaced bool, err error)) {
 	c.values++
 	old, found := c.pending[key]
 	want := c.refusal()
 	if found && !c.closed {
 		want = nil
 	}
-	replaced, err := c.k.Set(key, d, c.values)
+	replaced, err := set()
 	if replaced != (found && !c.closed) || !errors.Is(err, want) {
 		c.t.Errorf("Set(%v) = %v, %v, want %v, %v", key, replaced, err, found, want)
 	}
@@ -87,7 +100,9 @@ func (c *keyedTrial) set(key any, d time.Duration) {
 	if found {
 		c.end(key, old.v)
 	}
-	c.added(key, c.in(d, c.values))
+	due := c.in(d, c.values)
+	due.until += slack
+	c.added(key, due)
 }
 
 func (c *keyedTrial) setIfAbsent(key any, d time.Duration) {
@@ -193,6 +208,7 @@ func (c *keyedTrial) run(data []byte) {
 	c.do(func() { c.k.Close(); c.closed = true })
 	c.do(func() {
 		c.set(0.0, 0)
+		c.setAt(4.0, time.Hour, 0, true)
 		c.setIfAbsent(1.0, 0)
 		c.move(2.0, 0)
 		c.get(3.0)
@@ -204,8 +220,10 @@ func (c *keyedTrial) run(data []byte) {
 
 func (c *keyedTrial) operate(what byte, a int, key any, d time.Duration) {
 	switch what {
-	case 0, 1, 2, 3:
+	case 0, 1:
 		c.set(key, d)
+	case 2, 3:
+		c.setAt(key, d, time.Duration(a%7)*time.Second, what == 2)
 	case 4, 5:
 		c.setIfAbsent(key, d)
 	case 6, 7, 8:

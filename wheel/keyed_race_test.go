@@ -108,7 +108,7 @@ func (b *keyedFates) look(r *rand.Rand) {
 // Every value that was set is replaced, fired, removed or drained, exactly
 // once, while 32 goroutines use a few keys.
 func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
-	pool := NewPool(2, 4, Block)
+	pool := NewPool(PoolConfig{Workers: 2, Queue: 4})
 	for _, cfg := range []Config{
 		{Shards: 1, Run: Inline},
 		{Shards: 4},

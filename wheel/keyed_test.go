@@ -19,7 +19,7 @@ func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, d time.Du
 // After the hand-over, Run cannot affect the key any more.
 func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, 0, Drop)
+		p := NewPool(PoolConfig{Workers: 1, Full: Drop})
 		var ran atomic.Int32
 		k := NewKeyed(Config{Shards: 2, Run: p}, func(int, int) {
 			time.Sleep(time.Minute)
@@ -93,6 +93,7 @@ func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
 	defer k.Close()
 	for name, f := range map[string]func(key any){
 		"Set":         func(key any) { _, _ = k.Set(key, time.Hour, 1) },
+		"SetAt":       func(key any) { _, _ = k.SetAt(key, When{After: time.Hour}, 1) },
 		"SetIfAbsent": func(key any) { _, _ = k.SetIfAbsent(key, time.Hour, 1) },
 		"Move":        func(key any) { k.Move(key, time.Hour) },
 		"Remove":      func(key any) { k.Remove(key) },
@@ -115,4 +116,53 @@ func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
 	}
 	mustSet[any](t, k, 1, time.Hour, 1, false) // neither locked nor full
 	checkKeys(t, k)
+}
+
+func TestSetAtFollowsStepsOfTheWallClock(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		k := NewKeyed(cfg, func(_, v int) { r.fire(v) })
+		clock := new(steppedClock)
+		k.wheel.settings.wallNow = clock.now
+		set := func(key int, when When, wantReplaced bool) {
+			t.Helper()
+			if replaced, err := k.SetAt(key, when, key); err != nil || replaced != wantReplaced {
+				t.Errorf("SetAt(%d) = %v, %v", key, replaced, err)
+			}
+		}
+		start := clock.now()
+		for key := range 10 {
+			mustSet(t, k, key, time.Hour, key, false)
+			set(key, When{At: start.Add(2 * time.Hour)}, true) // to the wall clock
+		}
+		set(1, When{At: start.Add(30 * time.Minute)}, true)  // earlier
+		set(2, When{At: start.Add(150 * time.Minute)}, true) // later
+		k.Move(3, 2*time.Hour)                               // back to the monotonic clock
+		mustSet(t, k, 4, 2*time.Hour, 4, true)
+		set(5, When{After: 2 * time.Hour}, true)
+		set(6, When{At: start.Add(-time.Hour)}, true) // in the past
+		if _, left, ok := k.Get(0); !ok || left < 2*time.Hour || left > 2*time.Hour+tickOf(cfg) {
+			t.Errorf("%v are left of 2h", left)
+		}
+		time.Sleep(time.Minute)
+		clock.step(time.Hour) // 1 h 1 min have passed for the wall clock
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		want := map[int]time.Duration{
+			0: time.Hour, 1: time.Minute, 2: 90 * time.Minute,
+			3: 2 * time.Hour, 4: 2 * time.Hour, 5: 2 * time.Hour, 6: 0,
+		}
+		for _, f := range r.firings() {
+			due, ok := want[f.v]
+			if !ok {
+				due = time.Hour
+			}
+			if late := f.at - due; late < 0 || late > tickOf(cfg) && (f.v != 1 || late > wallCheck) {
+				t.Errorf("key %d fired after %v, want %v", f.v, f.at, due)
+			}
+		}
+		if s := checkKeys(t, k); len(r.firings()) != 10 || s.Pending != 0 {
+			t.Errorf("%d fired, %d pending", len(r.firings()), s.Pending)
+		}
+	})
 }

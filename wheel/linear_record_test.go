@@ -55,7 +55,7 @@ func (r *linearRun) fired(batch []Expired[int]) {
 func (r *linearRun) add(d time.Duration, into *atomic.Pointer[linearHandle]) {
 	timer := int(r.timers.Add(1) - 1)
 	call := r.now()
-	id := r.wheel.Add(d, timer)
+	id := must(r.wheel.Add(d, timer))
 	r.note(linearCall{kind: linearAdd, timer: timer, d: d, call: call, ret: r.now()}, linearReply{ok: id != 0})
 	into.Store(&linearHandle{id, timer})
 }

@@ -38,15 +38,14 @@ func TestNoOperationAllocates(t *testing.T) {
 	at := time.Now().Add(time.Hour)
 	var ids []ID
 	for i := range 10_000 {
-		ids = append(ids, w.Add(time.Hour+time.Duration(i)*time.Second, i))
+		ids = append(ids, must(w.Add(time.Hour+time.Duration(i)*time.Second, i)))
 	}
 	i := 0
 	checkAllocs(t, 0, map[string]func(){
-		"Add, Remove":      func() { w.Remove(w.Add(time.Minute, 1)) },
-		"AddSlack, Remove": func() { w.Remove(w.AddSlack(time.Minute, time.Second, 1)) },
-		"AddAt, Remove":    func() { w.Remove(w.AddAt(at, 1)) },
-		"TryAdd, Remove":   func() { id, _ := w.TryAdd(time.Minute, 1); w.Remove(id) },
-		"Extend":           func() { w.Extend(ids[0], 2*time.Hour) },
+		"Add, Remove":   func() { w.Remove(must(w.Add(time.Minute, 1))) },
+		"slack, Remove": func() { w.Remove(must(w.AddAt(When{After: time.Minute, Slack: time.Second}, 1))) },
+		"AddAt, Remove": func() { w.Remove(must(w.AddAt(When{At: at}, 1))) },
+		"Extend":        func() { w.Extend(ids[0], 2*time.Hour) },
 		"Reset": func() {
 			i++
 			w.Reset(ids[0], time.Hour-time.Duration(i%1000)*time.Second)
@@ -55,7 +54,7 @@ func TestNoOperationAllocates(t *testing.T) {
 			i++
 			k := i * 7919 % len(ids)
 			w.Remove(ids[k])
-			ids[k] = w.Add(time.Hour, k)
+			ids[k] = must(w.Add(time.Hour, k))
 		},
 		"Get": func() { w.Get(ids[0]) },
 	})
@@ -103,18 +102,18 @@ func TestAValueIsNotKeptAfterAnyEndOfItsTimer(t *testing.T) {
 		"fired": fires, "fired in a batch": NewBatch(cfg, func([]Expired[*[16]byte]) {}),
 	}
 	for how, w := range wheels {
-		w.Add(time.Hour, nil) // the wheel stays in use
-		w.Add(0, gone.value(how))
+		must(w.Add(time.Hour, nil)) // the wheel stays in use
+		must(w.Add(0, gone.value(how)))
 		for w.Len() > 1 || held(w) > 0 {
 			runtime.Gosched()
 		}
 	}
-	fires.Remove(fires.Add(time.Hour, gone.value("removed")))
-	panics.Add(time.Hour, gone.value("drained"))
-	panics.AddAt(time.Now().Add(time.Hour), gone.value("drained from the wall clock"))
+	fires.Remove(must(fires.Add(time.Hour, gone.value("removed"))))
+	must(panics.Add(time.Hour, gone.value("drained")))
+	must(panics.AddAt(When{At: time.Now().Add(time.Hour)}, gone.value("drained from the wall clock")))
 	for range panics.Drain() {
 	}
-	panics.Add(time.Hour, gone.value("drained after Close"))
+	must(panics.Add(time.Hour, gone.value("drained after Close")))
 	panics.Close()
 	for range panics.Drain() {
 	}
@@ -164,27 +163,27 @@ func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
 		"never used": func(*Wheel[int]) {},
 		"all removed": func(w *Wheel[int]) {
 			for range 1000 { // both shards arm their timers for a distant time
-				w.Remove(w.Add(time.Hour, 0))
+				w.Remove(must(w.Add(time.Hour, 0)))
 			}
-			w.Remove(w.AddAt(time.Now().Add(time.Hour), 0))
+			w.Remove(must(w.AddAt(When{At: time.Now().Add(time.Hour)}, 0)))
 		},
 		"all drained": func(w *Wheel[int]) {
 			for range 100 {
-				w.Add(time.Hour, 0)
+				must(w.Add(time.Hour, 0))
 			}
 			for range w.Drain() {
 			}
 		},
 		"all fired": func(w *Wheel[int]) {
 			for range 100 {
-				w.Add(0, 0)
+				must(w.Add(0, 0))
 			}
 			for w.Stats().Fired < 100 {
 				runtime.Gosched()
 			}
 		},
 		"closed": func(w *Wheel[int]) {
-			w.Add(time.Hour, 0)
+			must(w.Add(time.Hour, 0))
 			w.Close()
 		},
 	} {
@@ -214,14 +213,14 @@ func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
 	w := New(Config{Shards: 8}, func(int) {})
 	defer w.Close()
 	for i := range 10_000 {
-		w.Add(time.Hour, i)
+		must(w.Add(time.Hour, i))
 	}
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
 	for range 1000 { // nor after something was added and removed
-		w.Add(0, 1)
-		w.AddAt(time.Now(), 1)
+		must(w.Add(0, 1))
+		must(w.AddAt(When{At: time.Now()}, 1))
 	}
 	for range 10_000 {
 		if w.Len() == 10_000 && held(w) == 0 && runtime.NumGoroutine() <= before {

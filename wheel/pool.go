@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -25,7 +26,7 @@ const (
 // Pool is a Runner that calls functions on a limited number of goroutines, in
 // the order in which they arrive. It serves one wheel or several:
 //
-//	pool := wheel.NewPool(8, 1024, wheel.Block)
+//	pool := wheel.NewPool(wheel.PoolConfig{Workers: 8, Queue: 1024})
 //	w := wheel.New(wheel.Config{Run: pool}, fire)
 //
 // NewPool makes a Pool; the zero Pool does not work. A worker is a goroutine
@@ -49,20 +50,36 @@ type Pool struct {
 	quiet   chan struct{} // if not nil, closed when no function runs any more
 }
 
-// NewPool returns a Pool with at most workers workers and room for queue
-// waiting functions. Functions that Spill runs on goroutines of their own are
-// not counted. NewPool panics if workers is less than 1, queue is negative, or
-// full is not one of the constants.
-func NewPool(workers, queue int, full Overflow) *Pool {
+// PoolConfig configures a Pool. The zero PoolConfig has a worker for each
+// processor, and its Run blocks until one is free.
+type PoolConfig struct {
+	// Workers is the highest number of functions that run at a time, except
+	// those of Spill. Zero means GOMAXPROCS. Workers must not be negative.
+	Workers int
+
+	// Queue is the highest number of functions that wait while all workers are
+	// busy. Zero means none. Queue must not be negative.
+	Queue int
+
+	// Full is the policy for a function that arrives while the queue is full.
+	// Zero means Block.
+	Full Overflow
+}
+
+// NewPool returns a Pool, and panics if cfg is invalid, because that is a bug of
+// the caller.
+func NewPool(cfg PoolConfig) *Pool {
 	switch {
-	case workers < 1:
-		panic(fmt.Sprintf("wheel: NewPool with %d workers, must be at least 1", workers))
-	case queue < 0:
-		panic(fmt.Sprintf("wheel: NewPool with a queue of %d, must not be negative", queue))
-	case full < Block || full > Spill:
-		panic(fmt.Sprintf("wheel: NewPool with Overflow %d, must be Block, Drop or Spill", int(full)))
+	case cfg.Workers < 0:
+		panic(fmt.Sprintf("wheel: PoolConfig.Workers is %d, must be at least 1, or 0 for GOMAXPROCS", cfg.Workers))
+	case cfg.Queue < 0:
+		panic(fmt.Sprintf("wheel: PoolConfig.Queue is %d, must not be negative", cfg.Queue))
+	case cfg.Full < Block || cfg.Full > Spill:
+		panic(fmt.Sprintf("wheel: PoolConfig.Full is %d, must be Block, Drop or Spill", int(cfg.Full)))
+	case cfg.Workers == 0:
+		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Pool{workers: workers, room: queue, full: full}
+	return &Pool{workers: cfg.Workers, room: cfg.Queue, full: cfg.Full}
 }
 
 // Run passes f to a worker: at once if a worker is free, otherwise after the

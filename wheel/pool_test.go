@@ -36,7 +36,7 @@ func TestAPoolRunsInTheOrderInWhichFunctionsCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, queue := range []int{0, 1, 7, 1000} {
 			var order []int
-			p := NewPool(1, queue, Block)
+			p := NewPool(PoolConfig{Workers: 1, Queue: queue})
 			for i := range 100 {
 				go p.Run(func() { time.Sleep(time.Millisecond); order = append(order, i) })
 				synctest.Wait() // until it runs, waits, or is blocked
@@ -52,7 +52,7 @@ func TestAPoolRunsInTheOrderInWhichFunctionsCome(t *testing.T) {
 func TestAFullPoolBlocksRunUntilThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, queue := range []int{0, 1, 2} {
-			p := NewPool(1, queue, Block)
+			p := NewPool(PoolConfig{Workers: 1, Queue: queue})
 			start := time.Now()
 			for i := range 6 {
 				p.Run(func() { time.Sleep(time.Second) })
@@ -69,7 +69,7 @@ func TestAFullPoolBlocksRunUntilThereIsRoom(t *testing.T) {
 func TestABlockedPoolDelaysOnlyTheShardThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
-		p := NewPool(1, 0, Block)
+		p := NewPool(PoolConfig{Workers: 1})
 		w := New(Config{Shards: 2, Run: p}, func(v int) {
 			r.fire(v)
 			time.Sleep(time.Minute)
@@ -95,14 +95,14 @@ func TestAFullPoolDropsAndTheWheelCountsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, batch := range []int{1, batchSize} {
 			var g gauge
-			p := NewPool(2, 3, Drop)
+			p := NewPool(PoolConfig{Workers: 2, Queue: 3, Full: Drop})
 			cfg := Config{Shards: 1, Run: p}
 			w := New(cfg, func(int) { g.use(time.Hour) })
 			if batch > 1 {
 				w = NewBatch(cfg, func([]Expired[int]) { g.use(time.Hour) })
 			}
 			for i := range 5*batch + 7 {
-				w.Add(time.Second, i)
+				must(w.Add(time.Second, i))
 			}
 			time.Sleep(time.Minute)
 			if s := checkCounters(t, w); s.Dropped != 7 || int(s.Fired) != 5*batch {
@@ -122,10 +122,10 @@ func TestAFullPoolDropsAndTheWheelCountsIt(t *testing.T) {
 func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
-		p := NewPool(2, 3, Spill)
+		p := NewPool(PoolConfig{Workers: 2, Queue: 3, Full: Spill})
 		w := New(Config{Run: p}, func(int) { g.use(time.Hour) })
 		for i := range 20 {
-			w.Add(time.Second, i)
+			must(w.Add(time.Second, i))
 		}
 		time.Sleep(time.Second + 90*time.Minute)
 		if now, total := g.now.Load(), g.total.Load(); now != 2 || total != 17 {
@@ -140,7 +140,7 @@ func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
 
 func TestAnIdlePoolHasNoGoroutineAndKeepsNoLongQueue(t *testing.T) {
 	before := runtime.NumGoroutine()
-	p := NewPool(4, 10_000, Block)
+	p := NewPool(PoolConfig{Workers: 4, Queue: 10_000})
 	release := make(chan struct{})
 	for range 10_000 {
 		p.Run(func() { <-release })
@@ -168,13 +168,13 @@ func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, queue := range []int{0, 1} {
 			var g gauge
-			p := NewPool(1, queue, Block)
+			p := NewPool(PoolConfig{Workers: 1, Queue: queue})
 			w := New(Config{Shards: 2, Run: p}, func(int) { g.use(time.Hour) })
 			other := New(Config{Shards: 1, Run: p}, func(int) { g.use(time.Hour) })
 			for i := range 10 {
 				addTo(w.shards[i%2], time.Second, i)
 			}
-			other.Add(2*time.Second, 1)
+			must(other.Add(2*time.Second, 1))
 			time.Sleep(time.Minute)
 			start := time.Now()
 			w.Close()
@@ -211,7 +211,7 @@ func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *Wheel[int]
 		var drained, ran atomic.Int32
-		p := NewPool(1, 0, Block)
+		p := NewPool(PoolConfig{Workers: 1})
 		w = New(Config{Shards: 2, Run: p}, func(int) {
 			time.Sleep(time.Second) // both drivers wait in Run
 			w.Close()
@@ -236,7 +236,7 @@ func TestAPoolsCloseWaitsForAllEarlierFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, full := range []Overflow{Block, Drop, Spill} {
 			var g gauge
-			p := NewPool(2, 3, full)
+			p := NewPool(PoolConfig{Workers: 2, Queue: 3, Full: full})
 			var returned atomic.Int32
 			for i := range 10 {
 				go func() { p.Run(func() { g.use(time.Duration(i+1) * time.Second) }); returned.Add(1) }()
@@ -267,7 +267,7 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 	const workers = 3
 	for round := range 90 {
 		full := Overflow(round % 3)
-		p := NewPool(workers, 5, full)
+		p := NewPool(PoolConfig{Workers: workers, Queue: 5, Full: full})
 		var came, ran, now, fired atomic.Int64
 		var closed atomic.Bool
 		use := func() {
@@ -294,7 +294,7 @@ func TestAPoolLosesNothingUnderContention(t *testing.T) {
 			wg.Go(func() {
 				w := New(Config{Shards: 2, Tick: minTick, Run: p}, func(int) { use() })
 				for range raceOperations() / 2000 {
-					w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 1)
+					must(w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 1))
 				}
 				time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
 				noError(t, w.Shutdown(t.Context()))

@@ -41,7 +41,7 @@ func checkPunctual(t *testing.T, w *Wheel[int], r *recorder, ds []time.Duration,
 	t.Helper()
 	begun, before := time.Since(r.start), len(r.firings())
 	for i, d := range ds {
-		w.AddSlack(d, slack, i)
+		must(w.AddAt(When{After: d, Slack: slack}, i))
 	}
 	time.Sleep(slices.Max(ds) + slack + tick)
 	synctest.Wait()
@@ -70,7 +70,7 @@ func TestNeverEarlyAndLessThanATickLateAtEveryTickLevelAndPhase(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRecorder()
 					w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
-					w.Remove(w.Add(tick, 0)) // the wheel's time begins
+					w.Remove(must(w.Add(tick, 0))) // the wheel's time begins
 					time.Sleep(phase*tick + within)
 					checkPunctual(t, w, r, boundaries(tick, longest/2), 0, tick)
 					checkCounters(t, w)
@@ -87,7 +87,7 @@ func TestSlackDelaysByNoMoreThanItself(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRecorder()
 					w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
-					w.Remove(w.Add(tick, 0))
+					w.Remove(must(w.Add(tick, 0)))
 					time.Sleep(phase*tick + tick/2)
 					ds := slices.DeleteFunc(boundaries(tick, longest/4), func(d time.Duration) bool { return d == 0 })
 					checkPunctual(t, w, r, ds, ticks*tick+1, tick)
@@ -106,7 +106,7 @@ func TestAMovedTimerIsAsPunctualAsANewOne(t *testing.T) {
 			r := newRecorder()
 			w := New(Config{Shards: 1, Run: Inline}, r.fire)
 			from, to := ds[rnd.IntN(len(ds))]+tick, ds[rnd.IntN(len(ds))]
-			id := w.Add(from, 1)
+			id := must(w.Add(from, 1))
 			passed := time.Duration(rnd.Int64N(int64(from)))
 			time.Sleep(passed)
 			if !w.Reset(id, to) {

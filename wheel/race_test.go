@@ -66,7 +66,6 @@ func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 			for range 50 {
 				w.Stats()
 				w.Len()
-				w.Next()
 				for id := range w.All() {
 					w.Get(id)
 				}
@@ -79,7 +78,7 @@ func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		w.Add(time.Hour, 0) // something to drain
+		must(w.Add(time.Hour, 0)) // something to drain
 		f.all[0].Store(0)
 		fatal.If(t, w.Shutdown(t.Context()))
 		for _, v := range w.Drain() {
@@ -110,7 +109,7 @@ func (f *fates) work(w *Wheel[int], first, n int) {
 		v, k := first+i, i%len(ids)
 		d := short()
 		f.due[v].Store(f.now() + int64(d))
-		ids[k], vs[k] = w.Add(d, v), v
+		ids[k], vs[k] = must(w.Add(d, v)), v
 		k = r.IntN(len(ids))
 		if ids[k] == 0 {
 			continue
@@ -169,7 +168,7 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 					held.Add(-1)
 					w.Remove(ids[k])
 				}
-				if ids[k] = w.Add(time.Hour, 0); ids[k] == 0 {
+				if ids[k], _ = w.Add(time.Hour, 0); ids[k] == 0 {
 					refused.Add(1)
 				} else if n := held.Add(1); n > most || w.Len() > most {
 					t.Errorf("%d are held, Len = %d", n, w.Len())
@@ -180,7 +179,7 @@ func TestMaxPendingIsExactUnderContention(t *testing.T) {
 	}
 	wg.Wait()
 	for range most { // what is left of the room can be used
-		if w.Add(time.Hour, 0) != 0 {
+		if _, err := w.Add(time.Hour, 0); err == nil {
 			held.Add(1)
 		}
 	}
@@ -195,7 +194,7 @@ func TestExtendNeverMovesADeadlineBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		w := New(Config{Shards: 1}, r.fire)
-		id := w.Add(10*time.Second, 1)
+		id := must(w.Add(10*time.Second, 1))
 		sh := w.shards[0]
 		sh.mu.Lock()
 		sh.ticks.reset(id.index(), sh.nodes.at(id.index()), 5000, false)

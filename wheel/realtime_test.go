@@ -62,17 +62,17 @@ func (r *realTime) add(v int, d time.Duration) {
 	switch v % 8 {
 	case 0, 1:
 		m.until, m.slack = r.now(false)+d, 4*r.tick
-		r.wheel.AddSlack(d, m.slack, v)
+		must(r.wheel.AddAt(When{After: d, Slack: m.slack}, v))
 	case 2, 3:
 		m.wall, m.until = true, r.now(true)+d
-		r.wheel.AddAt(r.start.Add(m.until), v)
+		must(r.wheel.AddAt(When{At: r.start.Add(m.until)}, v))
 	case 4:
-		id := r.wheel.Add(time.Hour, v)
+		id := must(r.wheel.Add(time.Hour, v))
 		m.until = r.now(false) + d
 		r.wheel.Reset(id, d)
 	default:
 		m.until = r.now(false) + d
-		r.wheel.Add(d, v)
+		must(r.wheel.Add(d, v))
 	}
 }
 

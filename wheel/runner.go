@@ -22,7 +22,9 @@ type Runner interface {
 	Run(f func()) bool
 }
 
-// RunnerFunc is a function that is a Runner, and must not be nil.
+// RunnerFunc is a function that is a Runner, and must not be nil. If it returns
+// false, it has refused the callback f, which then never runs: the wheel counts
+// its timers in Stats.Dropped, and not in Stats.Fired.
 type RunnerFunc func(f func()) bool
 
 // Run returns r(f).

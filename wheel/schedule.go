@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"errors"
 	"slices"
 	"time"
 )
@@ -83,10 +82,8 @@ func (s *schedule) fire(t *Timer, id ID) {
 	}
 }
 
-func (s *schedule) lost(t *Timer, id ID, cause error) {
-	if errors.Is(cause, ErrClosed) {
-		t.take(id)
-	} else if isDue, ok := s.begin(t, id); ok { // a refused run counts as a run of zero duration
+func (s *schedule) lost(t *Timer, id ID, _ error) {
+	if isDue, ok := s.begin(t, id); ok { // a refused run counts as a run of zero duration
 		if t.wheel.settings.onPanic != nil {
 			defer t.wheel.shards[0].recoverPanic() // a panic of next must not leave the driver
 		}

@@ -99,7 +99,7 @@ func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 			t.Error("Reset of a stopped schedule reports true")
 		}
 		time.Sleep(90 * time.Minute)
-		if got := hours(r.firings()); !slices.Equal(got[5:], []float64{5, 6}) || !series.Kill() || series.Reset(0) {
+		if got := hours(r.firings()); !slices.Equal(got[5:], []float64{5, 6}) || !series.Stop() {
 			t.Errorf("runs at %v", got)
 		}
 	})

@@ -21,7 +21,7 @@ type shard[T any] struct {
 	nodes      table
 	values     values[T]
 	ticks      hierarchy     // timers of the monotonic clock, in ticks since base
-	wall       *hierarchy    // timers of the wall clock, in ticks since 1970; nil until the first AddAt
+	wall       *hierarchy    // timers of the wall clock, in ticks since 1970; nil until the first timer of that clock
 	timer      *time.Timer   // wakes the driver; nil until the first add
 	ahead      time.Duration // the highest aheadOf since the wall clock was last set back; unused without setBack
 	caughtUp   time.Duration // the cursor is up to date until then, since base
@@ -156,20 +156,29 @@ func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 	if !earlier && d <= sh.leftLocked(n, now) {
 		return true
 	}
-	sh.resetLocked(id.index(), n, now, d, earlier)
+	sh.catchUpLocked(now)
+	sh.resetLocked(&sh.ticks, id.index(), n, sh.after(now, d), earlier)
 	return true
 }
 
-func (sh *shard[T]) resetLocked(index uint32, n *node, now, d time.Duration, earlier bool) {
+// resetLocked moves a pending timer to a tick of h; not to an earlier one,
+// unless earlier is set. If that takes it from one clock to the other, no Extend
+// may change its state at the same time: Extend locks the shard for a timer of
+// the wall clock, and a Keyed has no Extend.
+func (sh *shard[T]) resetLocked(h *hierarchy, index uint32, n *node, tick uint64, earlier bool) {
 	sh.count.resets++
-	sh.catchUpLocked(now)
-	tick := sh.after(now, d)
-	if n.wall() != 0 {
-		sh.leaveWallLocked(index, n, tick)
+	if from := sh.hierarchyLocked(n); from == h {
+		h.reset(index, n, tick, earlier)
 	} else {
-		sh.ticks.reset(index, n, tick, earlier)
+		from.markStale(index, n, n.state.Load())
+		h.add(index, n, n.generation(), tick)
+		from.leave()
 	}
-	sh.rearmLocked(sh.instant(sh.ticks.soonest))
+	if h == &sh.ticks {
+		sh.rearmLocked(sh.instant(h.soonest))
+	} else {
+		sh.rearmWallLocked()
+	}
 }
 
 // leftLocked returns the time until a pending timer is due.
@@ -236,21 +245,4 @@ func (sh *shard[T]) get(id ID) (v T, left time.Duration, ok bool) {
 		return v, 0, false
 	}
 	return *sh.values.at(id.index()), sh.leftLocked(n, time.Since(sh.base)), true
-}
-
-// next returns the time until the shard has something to do.
-func (sh *shard[T]) next() (left time.Duration, ok bool) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	left = maxDuration
-	if tick, pending := sh.ticks.next(); pending {
-		left, ok = max(0, sh.instant(tick)-time.Since(sh.base)), true
-	}
-	if sh.wall == nil {
-		return left, ok
-	}
-	if tick, pending := sh.wall.next(); pending {
-		left, ok = min(left, max(0, sh.wallInstant(tick).Sub(sh.wallNow()))), true
-	}
-	return left, ok
 }

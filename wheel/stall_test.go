@@ -17,7 +17,7 @@ func stalled(r *recorder, stall time.Duration) *Wheel[int] {
 		}
 		r.fire(v)
 	})
-	w.Add(time.Second, -1)
+	must(w.Add(time.Second, -1))
 	return w
 }
 
@@ -33,10 +33,10 @@ func TestAfterAStallDueTimersFireOnceInOrderAndInOneSweep(t *testing.T) {
 			w := stalled(r, stall)
 			const n = 500
 			for i := range n {
-				w.Add(time.Second+stall/n*time.Duration(i*7919%n)+time.Millisecond, i*7919%n)
+				must(w.Add(time.Second+stall/n*time.Duration(i*7919%n)+time.Millisecond, i*7919%n))
 			}
-			w.Add(stall+time.Minute, n)
-			w.AddAt(time.Now().Add(stall+2*time.Minute), n+1)
+			must(w.Add(stall+time.Minute, n))
+			must(w.AddAt(When{At: time.Now().Add(stall + 2*time.Minute)}, n+1))
 			time.Sleep(time.Second)
 			synctest.Wait()
 			wakeups, cascades := w.Stats().Wakeups, cascadesOf(w)

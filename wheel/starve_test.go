@@ -21,10 +21,10 @@ func TestAddNeverRunsTheCallbackItself(t *testing.T) {
 			ran <- v
 		})
 		mu.Lock()
-		w.Add(0, 1)
-		w.AddSlack(-1, time.Hour, 1)
-		w.AddAt(time.Time{}, 1)
-		w.Reset(w.Add(time.Hour, 1), 0)
+		must(w.Add(0, 1))
+		must(w.AddAt(When{After: -1, Slack: time.Hour}, 1))
+		must(w.AddAt(When{}, 1))
+		w.Reset(must(w.Add(time.Hour, 1)), 0)
 		mu.Unlock()
 		for range 4 {
 			<-ran
@@ -38,9 +38,9 @@ func TestAddNeverRunsTheCallbackItself(t *testing.T) {
 func TestEndlessChainsOfAnyKindStarveNoTimer(t *testing.T) {
 	const chains = 100
 	for name, again := range map[string]func(*Wheel[int]){
-		"Add":      func(w *Wheel[int]) { w.Add(0, 0) },
-		"negative": func(w *Wheel[int]) { w.Add(-time.Hour, 0) },
-		"AddAt":    func(w *Wheel[int]) { w.AddAt(time.Unix(1, 0), 0) },
+		"Add":      func(w *Wheel[int]) { _, _ = w.Add(0, 0) },                           // refused after Shutdown
+		"negative": func(w *Wheel[int]) { _, _ = w.Add(-time.Hour, 0) },                  // refused after Shutdown
+		"AddAt":    func(w *Wheel[int]) { _, _ = w.AddAt(When{At: time.Unix(1, 0)}, 0) }, // refused after Shutdown
 	} {
 		for _, run := range []Runner{Inline, Go} {
 			done := make(chan struct{}, 3)
@@ -57,9 +57,9 @@ func TestEndlessChainsOfAnyKindStarveNoTimer(t *testing.T) {
 			for range chains {
 				again(w)
 			}
-			w.Add(20*time.Millisecond, 1)
-			w.AddAt(time.Now().Add(20*time.Millisecond), 1)
-			w.Reset(w.Add(time.Hour, 1), 20*time.Millisecond)
+			must(w.Add(20*time.Millisecond, 1))
+			must(w.AddAt(When{At: time.Now().Add(20 * time.Millisecond)}, 1))
+			w.Reset(must(w.Add(time.Hour, 1)), 20*time.Millisecond)
 			for range 3 {
 				select {
 				case <-done:
@@ -86,8 +86,8 @@ func TestABlockedCallbackDelaysNoOtherByDefault(t *testing.T) {
 			time.Sleep(time.Hour)
 		})
 		for v := range 100 {
-			w.Add(time.Duration(v)*time.Millisecond, v)
-			batches.Add(time.Duration(v)*time.Millisecond, v)
+			must(w.Add(time.Duration(v)*time.Millisecond, v))
+			must(batches.Add(time.Duration(v)*time.Millisecond, v))
 		}
 		time.Sleep(time.Second)
 		if n := len(r.firings()); n != 200 {

@@ -26,7 +26,7 @@ type Timer struct {
 	id    ID            // of the timer in the wheel; 0: none, or its callback has begun
 	runs  int32         // callbacks that are running
 	armed bool          // pending: it takes room in the limit; for a single event, if and only if id is not 0
-	flags timerFlags    // set by Kill, and if the Timers refused the Timer
+	flags timerFlags    // set if the Timers refused the Timer
 	waits uint16        // calls of StopWait in progress; while there is one, no callback begins
 	quiet chan struct{} // if not nil, closed when runs reaches 0
 }
@@ -36,8 +36,7 @@ type Timer struct {
 type timerFlags uint8
 
 const (
-	killed        timerFlags = 1 << iota // Kill was called
-	refusedFull                          // Err is ErrFull
+	refusedFull   timerFlags = 1 << iota // Err is ErrFull
 	refusedClosed                        // Err is ErrClosed
 )
 
@@ -102,8 +101,6 @@ func (t *Timer) Reset(d time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.flags&killed != 0:
-		return false
 	case isSeries:
 		return s.resetLocked(t, d)
 	case t.id != 0 && t.wheel.Reset(t.id, d): // so nothing was sent
@@ -151,16 +148,6 @@ func (t *Timer) waitLocked(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// Kill stops the Timer permanently: every later Reset, even by the running
-// function, does nothing and returns false. Kill returns the result of Stop.
-func (t *Timer) Kill() bool {
-	t.mustBeMade("Kill")
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.flags |= killed
-	return t.haltLocked()
 }
 
 func (t *Timer) mustBeMade(method string) {

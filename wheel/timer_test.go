@@ -107,7 +107,7 @@ func TestStopWaitUndoesAResetByTheFunctionItself(t *testing.T) {
 			t.Error("Reset after StopWait did nothing")
 		}
 		time.Sleep(time.Minute)
-		timer.Kill()
+		timer.Stop()
 		noError(t, timer.StopWait(t.Context()))
 	})
 }
@@ -151,35 +151,6 @@ func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
 		if time.Sleep(time.Minute); ran.Load() != 1 {
 			t.Errorf("%d runs after Reset", ran.Load())
 		}
-	})
-}
-
-func TestKillPreventsEveryLaterReset(t *testing.T) {
-	inBubble(t, func(t *testing.T, cfg Config) {
-		tm := NewTimers(cfg)
-		var calls atomic.Int32
-		var timer *Timer
-		timer = tm.AfterFunc(time.Hour, func() {
-			calls.Add(1)
-			time.Sleep(time.Second)
-			if timer.Reset(0) {
-				t.Error("Reset after Kill reports true")
-			}
-		})
-		timer.Reset(time.Second)
-		time.Sleep(1500 * time.Millisecond)
-		if timer.Kill() {
-			t.Error("Kill reports true, but the function had begun")
-		}
-		time.Sleep(time.Hour)
-		if calls.Load() != 1 || tm.Len() != 0 {
-			t.Errorf("%d calls, %d pending", calls.Load(), tm.Len())
-		}
-		pending := tm.AfterFunc(time.Hour, func() { t.Error("called after Kill") })
-		if !pending.Kill() || pending.Kill() || pending.Reset(0) || pending.Stop() {
-			t.Error("Kill of a pending timer")
-		}
-		time.Sleep(2 * time.Hour)
 	})
 }
 

@@ -3,16 +3,17 @@ package wheel
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync/atomic"
 	"time"
 )
 
 // Timers offers the functions of package time, and WithTimeout and WithDeadline
 // of package context, as methods, with the timers on a wheel. Timers adds
-// waiting for a callback (StopWait), stopping permanently (Kill), periods that
-// neither overlap nor drift (Every, ScheduleFunc), a limit, and a choice of
-// where callbacks run. All methods are safe for concurrent use, including from
-// callbacks.
+// waiting for a callback (StopWait), periods that neither overlap nor drift
+// (Every, ScheduleFunc), a limit, a choice of where callbacks run, and Drain,
+// which returns the functions that are still pending when a program ends. All
+// methods are safe for concurrent use, including from callbacks.
 //
 // The differences from package time and package context are:
 //
@@ -186,12 +187,40 @@ func (t *Timers) Len() int {
 // began, counts as fired. Stats locks each shard for a few microseconds.
 func (t *Timers) Stats() Stats { return t.use().Stats() }
 
-// Close stops all timers, and no new ones can be set: no function is called, no
-// time is sent, and every series ends. Sleep returns ErrClosed, and contexts
-// are cancelled with the cause ErrClosed. Close waits for calls of Config.Run
-// that are in progress on other goroutines. Functions that Config.Run accepted
-// before still run, unless they are stopped before they begin; Shutdown waits
-// for them.
+// Drain stops the pending timers that have a function, and yields each with its
+// function, so that a program can call or save it: the timers of AfterFunc,
+// Every and ScheduleFunc, in no particular order. Each of them is drained, fired
+// or stopped, exactly once. A series is not yielded while its function runs. If
+// the loop ends early, the rest stay.
+//
+// Drain also works after Close, which then keeps new timers from coming. It does
+// nothing until it is ranged over, locks a shard for 128 timers at a time, and
+// holds no lock while it yields.
+func (t *Timers) Drain() iter.Seq2[*Timer, func()] {
+	return func(yield func(*Timer, func()) bool) {
+		for _, timer := range t.use().All() {
+			var f func()
+			switch x := timer.act.(type) {
+			case callback:
+				f = x
+			case *every:
+				f = x.f
+			case *schedule:
+				f = x.f
+			}
+			if f != nil && timer.halt() && !yield(timer, f) {
+				return
+			}
+		}
+	}
+}
+
+// Close stops the Timers, and no new timers can be set: no function is called,
+// no time is sent, and every series ends. Sleep returns ErrClosed, and contexts
+// are cancelled with the cause ErrClosed. The other pending timers stay for
+// Drain, Stop and Len. Close waits for calls of Config.Run that are in progress
+// on other goroutines. Functions that Config.Run accepted before still run,
+// unless they are stopped before they begin; Shutdown waits for them.
 //
 // Close may be called several times, and from callbacks. But if Config.Run is a
 // Runner of your own that blocks until callbacks return, a callback must not
@@ -209,15 +238,20 @@ func (t *Timers) Shutdown(ctx context.Context) error {
 	return t.use().Shutdown(ctx)
 }
 
-// shut ends all timers before it waits for anything: no context may be without
-// a deadline while Run blocks.
+// shut ends sleeps and contexts before it waits for anything: no context may be
+// without a deadline while Run blocks.
 func (t *Timers) shut(ctx context.Context) error {
 	w := t.use()
 	for _, sh := range w.shards {
 		sh.close()
 	}
-	for id, timer := range w.Drain() {
-		timer.act.lost(timer, id, ErrClosed)
+	for id, timer := range w.All() {
+		switch timer.act.(type) {
+		case sleeper, *source:
+			if _, ok := w.Remove(id); ok {
+				timer.act.lost(timer, id, ErrClosed)
+			}
+		}
 	}
 	return w.shut(ctx)
 }

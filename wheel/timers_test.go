@@ -51,7 +51,7 @@ func TestSleepReturnsInACallback(t *testing.T) {
 	runs := map[string]func() Runner{
 		"inline":                func() Runner { return Inline },
 		"a function that calls": func() Runner { return runnerOf(func(f func()) { f() }) },
-		"a pool that blocks":    func() Runner { return NewPool(1, 0, Block) },
+		"a pool that blocks":    func() Runner { return NewPool(PoolConfig{Workers: 1}) },
 		"go":                    func() Runner { return Go },
 	}
 	for name, run := range runs {
@@ -126,14 +126,14 @@ func TestSleepEndsByItsContextOrByClose(t *testing.T) {
 	})
 }
 
-func TestCloseStopsPendingTimers(t *testing.T) {
+func TestNothingFiresAfterClose(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
 		fail := func() { t.Error("called after Close") }
 		f, c, ticker := tm.AfterFunc(time.Hour, fail), tm.NewTimer(time.Hour), tm.NewTicker(3*time.Second)
 		sent := tm.NewTimer(time.Second)
 		r := newRecorder()
-		running := tm.Every(1500*time.Millisecond, func() { r.fire(0); time.Sleep(5 * time.Second) }, EveryOptions{Missed: CatchUp})
+		running := tm.Every(1500*time.Millisecond, func() { r.fire(0); time.Sleep(5 * time.Second) }, EveryOptions{Missed: FireAll})
 		pending := tm.Every(time.Minute, fail, EveryOptions{})
 		time.Sleep(2 * time.Second)
 		var wg sync.WaitGroup
@@ -141,17 +141,29 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 			wg.Go(tm.Close)
 		}
 		wg.Wait()
-		if n := tm.Len(); n != 0 {
-			t.Errorf("%d pending", n)
-		}
 		if len(sent.C) != 1 || !sent.Reset(time.Second) || len(sent.C) != 0 {
 			t.Error("a time sent before Close must stay until it is received, or until Reset")
 		}
 		noError(t, tm.Shutdown(t.Context())) // the running one ends
+		if n := tm.Len(); n != 4 {
+			t.Errorf("%d pending, want f, c, the ticker and a series", n)
+		}
+		for timer := range tm.Drain() {
+			if timer != f && timer != pending {
+				t.Error("drained another timer")
+			}
+		}
+		if !c.Stop() {
+			t.Error("Stop of a timer that is pending after Close")
+		}
+		ticker.Stop()
+		if n := tm.Len(); n != 0 {
+			t.Errorf("%d pending", n)
+		}
 		ticker.Reset(time.Second)
 		late, lateTicker := tm.NewTimer(0), tm.NewTicker(time.Second)
 		for i, timer := range []*Timer{f, c, sent, running, pending, late, tm.AfterFunc(0, fail), tm.Every(1, fail, EveryOptions{})} {
-			if timer.Stop() || timer.Reset(1) || timer.Stop() || timer.Kill() {
+			if timer.Stop() || timer.Reset(1) || timer.Stop() {
 				t.Errorf("timer %d is pending after Close", i)
 			}
 			noError(t, timer.StopWait(t.Context()))
@@ -166,6 +178,90 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 		}
 		checkCounters(t, tm.use().Wheel)
 	})
+}
+
+func TestDrainReturnsTheFunctionsThatArePending(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 400
+		tm := NewTimers(cfg)
+		called, want := map[int]int{}, map[*Timer]int{}
+		set := func(make func(f func()) *Timer) {
+			n := len(want)
+			want[make(func() { called[n]++ })] = n
+		}
+		for range 100 {
+			set(func(f func()) *Timer { return tm.AfterFunc(time.Hour, f) })
+			set(func(f func()) *Timer { return tm.Every(time.Hour, f, EveryOptions{}) })
+			set(func(f func()) *Timer { return tm.ScheduleFunc(hourly, f) })
+		}
+		c, ticker := tm.NewTimer(time.Hour), tm.NewTicker(time.Hour)
+		ctx, cancel := tm.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		woke := make(chan error, 1)
+		go func() { woke <- tm.Sleep(t.Context(), time.Hour) }()
+		synctest.Wait()
+
+		tm.Drain() // not ranged over, so it does nothing
+		drained := 0
+		for timer, f := range tm.Drain() {
+			n, ok := want[timer]
+			if f(); !ok || called[n] != 1 || timer.Stop() {
+				t.Errorf("drained timer %d, known %t, with %d calls", n, ok, called[n])
+			}
+			if drained++; drained == 50 {
+				tm.Close() // and Drain goes on
+			}
+			if drained == 100 {
+				break
+			}
+		}
+		for range tm.Drain() {
+			drained++
+		}
+		if drained != 300 || tm.use().rooms.n.Load() != 2 {
+			t.Errorf("%d drained, %d rooms taken", drained, tm.use().rooms.n.Load())
+		}
+		if err := <-woke; !errors.Is(err, ErrClosed) {
+			t.Errorf("the sleep ended with %v", err)
+		}
+		if context.Cause(ctx) != ErrClosed { //nolint:errorlint // exactly the same
+			t.Errorf("the context ended with %v", context.Cause(ctx))
+		}
+		ticker.Stop()
+		if !c.Stop() {
+			t.Error("a timer with a channel was drained")
+		}
+		time.Sleep(2 * time.Hour)
+		if len(called) != 100 || tm.Len() != 0 || tm.use().rooms.n.Load() != 0 {
+			t.Errorf("%d called, %d pending, %d rooms taken", len(called), tm.Len(), tm.use().rooms.n.Load())
+		}
+		checkCounters(t, tm.use().Wheel)
+	})
+}
+
+// Each function runs once, or is drained once.
+func TestDrainUnderContentionLosesNoFunction(t *testing.T) {
+	for range 20 {
+		const n = 2000
+		tm := NewTimers(Config{Shards: 2, Tick: minTick})
+		var ran, drained atomic.Int64
+		for i := range n {
+			tm.AfterFunc(time.Duration(i%20)*minTick, func() { ran.Add(1) })
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for range tm.Drain() {
+					drained.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		noError(t, tm.Shutdown(t.Context()))
+		if ran.Load()+drained.Load() != n {
+			t.Errorf("%d ran, %d drained, of %d", ran.Load(), drained.Load(), n)
+		}
+	}
 }
 
 // A time that is being sent when Close is called is sent before Close returns.

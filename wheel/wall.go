@@ -43,9 +43,21 @@ func (sh *shard[T]) wasSetBackLocked(m *moment) bool {
 	return was
 }
 
-// addAtUnlock adds a timer for the wall-clock time t, and releases the lock,
-// which must be held.
-func (sh *shard[T]) addAtUnlock(t time.Time, v T) (ID, error) {
+// addWallUnlock adds a timer for when.At, and releases the lock, which must be
+// held.
+func (sh *shard[T]) addWallUnlock(when When, v T) (ID, error) {
+	tick := sh.wallTickLocked(when)
+	id, err := sh.addLocked(sh.wall, tick, v)
+	if err == nil {
+		sh.rearmWallLocked()
+	}
+	sh.mu.Unlock()
+	return id, err
+}
+
+// wallTickLocked returns the tick for when.At, and makes the hierarchy of the
+// wall clock ready for it.
+func (sh *shard[T]) wallTickLocked(when When) (tick uint64) {
 	wall := sh.wallNow()
 	now := sh.wallFloor(wall)
 	if sh.setBack != nil {
@@ -58,12 +70,10 @@ func (sh *shard[T]) addAtUnlock(t time.Time, v T) (ID, error) {
 	}
 	sh.adjustLocked(now)
 	sh.wall.catchUp(now)
-	id, err := sh.addLocked(sh.wall, sh.wallCeil(t), v)
-	if err == nil {
-		sh.rearmLocked(sh.wallWakeLocked(time.Since(sh.base)))
+	if tick = sh.wallCeil(when.At); tick > now {
+		tick = sh.coarsen(tick, when.Slack)
 	}
-	sh.mu.Unlock()
-	return id, err
+	return tick
 }
 
 // adjustLocked rewinds the hierarchy if the wall clock was set back.
@@ -73,14 +83,8 @@ func (sh *shard[T]) adjustLocked(now uint64) {
 	}
 }
 
-// leaveWallLocked moves a timer from the wall clock to a tick of the monotonic
-// one.
-func (sh *shard[T]) leaveWallLocked(index uint32, n *node, tick uint64) {
-	s := n.state.Load() // Extend does not change the state of such a timer
-	sh.wall.markStale(index, n, s)
-	sh.ticks.add(index, n, n.generation(), tick)
-	sh.wall.leave()
-}
+// rearmWallLocked is rearmLocked after a timer of the wall clock was placed.
+func (sh *shard[T]) rearmWallLocked() { sh.rearmLocked(sh.wallWakeLocked(time.Since(sh.base))) }
 
 // wallWakeLocked returns when the driver must read the wall clock next, since
 // base.

@@ -28,9 +28,9 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 		r := newRecorder()
 		w, clock := stepped(cfg, r)
 		for i := range 2000 {
-			w.AddAt(clock.now().Add(time.Duration(1+i)*time.Second), i)
+			must(w.AddAt(When{At: clock.now().Add(time.Duration(1+i) * time.Second)}, i))
 		}
-		w.Add(2*time.Hour, -1)
+		must(w.Add(2*time.Hour, -1))
 		time.Sleep(10*time.Second + tickOf(cfg))
 		clock.step(-time.Hour)
 		if n := len(r.values()); n != 10 {
@@ -47,7 +47,7 @@ func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
 		if n := len(r.values()); n != 10 {
 			t.Fatalf("%d fired early", n-10)
 		}
-		w.AddAt(clock.now().Add(-time.Second), 5000) // in the past of this clock
+		must(w.AddAt(When{At: clock.now().Add(-time.Second)}, 5000)) // in the past of this clock
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		for _, f := range r.firings()[10:] {
@@ -78,7 +78,7 @@ func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
 		r := newRecorder()
 		w, clock := stepped(Config{}, r)
 		clock.step(outside.Round(0).Sub(clock.now()))
-		w.AddAt(outside.Add(time.Hour), 1)
+		must(w.AddAt(When{At: outside.Add(time.Hour)}, 1))
 		time.Sleep(time.Hour - time.Second)
 		if len(r.values()) != 0 {
 			t.Error("fired by the monotonic clock")

@@ -8,11 +8,11 @@ import (
 var (
 	// ErrFull means that a timer was not set because Config.MaxPending timers
 	// were pending, or 2^28 in one shard.
-	ErrFull = errors.New("wheel: too many pending timers")
+	ErrFull = errors.New("wheel: the timer is not set: too many are pending; remove some, or raise Config.MaxPending")
 
 	// ErrClosed means that Close came first: a timer was not set, or a sleep or
 	// a context ended early.
-	ErrClosed = errors.New("wheel: closed")
+	ErrClosed = errors.New("wheel: the timer is not set, or has ended early: Close was called before")
 )
 
 // Wheel is a set of timers, each with a value of type T. All methods are safe
@@ -74,47 +74,18 @@ func newWheel[T any](s *settings[T], shards int) *Wheel[T] {
 
 // Add sets a timer that fires once, after d. If d ≤ 0, the timer is due at
 // once: it may fire before Add has returned, but never on the goroutine of the
-// caller. If the wheel is full or closed, Add sets nothing and returns the zero
-// ID. TryAdd also returns the reason.
-func (w *Wheel[T]) Add(d time.Duration, v T) ID {
-	id, _ := w.add(d, 0, v)
-	return id
-}
-
-// AddSlack is Add for a timer that may be late by up to slack more. The
-// deadline is rounded up to a multiple of 2^n ticks, for the largest 2^n ticks
-// that fit into slack. So many such timers share a wake-up, and are moved less
-// often between slots.
-func (w *Wheel[T]) AddSlack(d, slack time.Duration, v T) ID {
-	id, _ := w.add(d, slack, v)
-	return id
-}
-
-// AddAt sets a timer that fires when the wall clock has reached t. If that
-// clock is stepped, or the machine is suspended, the wheel notices it within 30
-// s. AddAt ignores a monotonic reading of t, and if t is in the past, the timer
-// is due at once. If the wheel is full or closed, AddAt sets nothing and
-// returns the zero ID.
-func (w *Wheel[T]) AddAt(t time.Time, v T) ID {
-	id, _ := w.addAt(t, v)
-	return id
-}
-
-// TryAdd is Add, but returns ErrFull or ErrClosed if it sets nothing.
-func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
-	return w.add(d, 0, v)
-}
-
-func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
+// caller.
+//
+// If Add returns ErrFull or ErrClosed, it has set nothing, and the ID is zero.
+// A wheel without Config.MaxPending that is not closed returns no error, unless
+// 2^28 timers are pending in a shard.
+func (w *Wheel[T]) Add(d time.Duration, v T) (ID, error) {
 	s := w.settings
 	if !s.limit.reserve() {
 		return 0, w.shards[0].refuse()
 	}
 	now := s.now()
 	tick := s.after(now, d)
-	if slack > 0 && d > 0 {
-		tick = s.coarsen(tick, slack)
-	}
 	id, err := w.lockOne().addUnlock(now, tick, v)
 	if err != nil {
 		s.limit.free(1)
@@ -122,13 +93,25 @@ func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
 	return id, err
 }
 
-func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
+// AddAt is Add for an instant of the wall clock, or for a timer with slack. If
+// when is invalid, AddAt also sets nothing and returns an error.
+func (w *Wheel[T]) AddAt(when When, v T) (ID, error) {
 	s := w.settings
+	if err := when.check(); err != nil {
+		return 0, err
+	}
 	if !s.limit.reserve() {
 		return 0, w.shards[0].refuse()
 	}
-	s.now() // sets the base
-	id, err := w.lockOne().addAtUnlock(t, v)
+	now := s.now()
+	var id ID
+	var err error
+	if when.At.IsZero() {
+		tick := s.afterWith(now, when)
+		id, err = w.lockOne().addUnlock(now, tick, v)
+	} else {
+		id, err = w.lockOne().addWallUnlock(when, v)
+	}
 	if err != nil {
 		s.limit.free(1)
 	}
@@ -136,7 +119,7 @@ func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
 }
 
 // Reset makes a pending timer fire after d from now, earlier or later than
-// before. A timer of AddAt becomes a timer of the monotonic clock. If Reset
+// before. A timer of the wall clock becomes one of the monotonic clock. If Reset
 // returns true, the timer does not fire at the old deadline, and fires once at
 // the new one. If Reset returns false, nothing has changed: the timer has fired
 // or was removed, or the wheel is closed.
@@ -147,13 +130,13 @@ func (w *Wheel[T]) Reset(id ID, d time.Duration) bool { return w.move(id, d, tru
 
 // Extend is Reset, but never makes a timer earlier. It is the cheapest way to
 // postpone a timeout again and again, and its result is as exact as that of
-// Reset. A timer of AddAt keeps following the wall clock unless Extend makes it
+// Reset. A timer of the wall clock keeps following it unless Extend makes it
 // later.
 //
 // Extend is usually one compare-and-swap without a lock. It locks the shard in
-// two cases: for a timer of AddAt, and if a multiple of 2^27 ticks lies between
-// the old and the new deadline. With ticks of 1 ms, that happens once in 37
-// hours, however often the timer is extended. Stats.Resets counts the timers
+// two cases: for a timer of the wall clock, and if a multiple of 2^27 ticks lies
+// between the old and the new deadline. With ticks of 1 ms, that happens once in
+// 37 hours, however often the timer is extended. Stats.Resets counts the timers
 // that were moved under the lock.
 func (w *Wheel[T]) Extend(id ID, d time.Duration) bool { return w.move(id, d, false) }
 
@@ -204,24 +187,6 @@ func (w *Wheel[T]) Len() int {
 		n = int(min(int64(n), l.max))
 	}
 	return n
-}
-
-// Next returns the time until the wheel has something to do. The result is
-// never later than the earliest deadline. If that deadline is far away, the
-// result is earlier, because the wheel must first move timers between its
-// slots. Next returns false if no timer is pending. It locks the shards one
-// after the other.
-func (w *Wheel[T]) Next() (left time.Duration, ok bool) {
-	left = maxDuration
-	for _, sh := range w.shards {
-		if d, pending := sh.next(); pending {
-			left, ok = min(left, d), true
-		}
-	}
-	if !ok {
-		return 0, false
-	}
-	return left, true
 }
 
 // shardOf returns the shard of an ID, or nil.

@@ -116,14 +116,14 @@ func (c *wheelTrial) add(d, slack time.Duration) {
 	c.values++
 	due := c.in(d, c.values)
 	due.until += slack
-	c.added(c.w.AddSlack(d, slack, c.values), due)
+	c.added(must(c.w.AddAt(When{After: d, Slack: slack}, c.values)), due)
 }
 
-func (c *wheelTrial) addAt(d time.Duration) {
+func (c *wheelTrial) addAt(d, slack time.Duration) {
 	c.values++
 	at := c.now(true) + d
-	id := c.w.AddAt(c.start.Add(at), c.values)
-	c.added(id, deadline{v: c.values, from: at, until: at + c.tick, wall: true})
+	id := must(c.w.AddAt(When{At: c.start.Add(at), Slack: slack}, c.values))
+	c.added(id, deadline{v: c.values, from: at, until: at + c.tick + slack, wall: true})
 }
 
 func (c *wheelTrial) pick(r int) ID {
@@ -186,7 +186,7 @@ func (c *wheelTrial) check() {
 	if got := c.w.Len(); got != len(c.pending) {
 		c.t.Errorf("Len = %d, want %d", got, len(c.pending))
 	}
-	next, ok := c.w.Next()
+	next, ok := untilNext(c.w)
 	if ok != (len(c.pending) > 0) {
 		c.t.Errorf("Next = %v, %v, but %d are pending", next, ok, len(c.pending))
 	}
@@ -230,7 +230,7 @@ func (c *wheelTrial) run(data []byte) {
 	for ; len(data) >= 3 && !c.t.Failed(); data = data[3:] {
 		what, a, b := data[0]%16, int(data[1]), int(data[2])
 		d := time.Duration(a) << (b % 44) // up to 50 days
-		switch next, ok := c.w.Next(); {
+		switch next, ok := untilNext(c.w); {
 		case what < 13:
 			c.do(func() { c.operate(what, a, b, d) })
 		case what == 13 && ok:
@@ -250,8 +250,10 @@ func (c *wheelTrial) operate(what byte, a, b int, d time.Duration) {
 		c.add(d, time.Duration(b)*time.Millisecond)
 	case 4:
 		c.add(-d, 0)
-	case 5, 6:
-		c.addAt(d)
+	case 5:
+		c.addAt(d, time.Duration(b)*time.Millisecond)
+	case 6:
+		c.addAt(d, 0)
 	case 7:
 		c.remove(c.pick(a<<8 | b))
 	case 8:

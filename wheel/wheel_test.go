@@ -96,11 +96,11 @@ func TestFarDeadlinesSaturate(t *testing.T) {
 		w := New(cfg, r.fire)
 		time.Sleep(time.Hour)
 		ids := []ID{
-			w.Add(math.MaxInt64, 1), w.AddSlack(math.MaxInt64, math.MaxInt64, 2),
-			w.AddAt(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), 3), w.AddAt(time.Unix(math.MaxInt64, 0), 4),
+			must(w.Add(math.MaxInt64, 1)), must(w.AddAt(When{After: math.MaxInt64, Slack: math.MaxInt64}, 2)),
+			must(w.AddAt(When{At: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}, 3)), must(w.AddAt(When{At: time.Unix(math.MaxInt64, 0)}, 4)),
 		}
-		w.AddAt(time.Time{}, 5)
-		w.AddAt(time.Unix(-5, 0), 6)
+		must(w.AddAt(When{}, 5))
+		must(w.AddAt(When{At: time.Unix(-5, 0)}, 6))
 		synctest.Wait()
 		if got := r.values(); len(got) != 2 {
 			t.Errorf("fired %v, want 5 and 6", got)
@@ -118,11 +118,37 @@ func TestFarDeadlinesSaturate(t *testing.T) {
 				t.Errorf("Remove(%d) = false", i+1)
 			}
 		}
-		if d, ok := w.Next(); ok {
+		if d, ok := untilNext(w); ok {
 			t.Errorf("Next of an empty wheel = %v, %v", d, ok)
 		}
 		checkCounters(t, w)
 	})
+}
+
+func TestTimersWithSlackFireTogether(t *testing.T) {
+	for name, when := range map[string]func(d time.Duration) When{
+		"a delay":    func(d time.Duration) When { return When{After: d, Slack: 10 * time.Second} },
+		"an instant": func(d time.Duration) When { return When{At: time.Now().Add(d), Slack: 10 * time.Second} },
+	} {
+		inBubble(t, func(t *testing.T, cfg Config) {
+			r := newRecorder()
+			w := New(cfg, r.fire)
+			for i := range 1000 {
+				must(w.AddAt(when(time.Hour+time.Duration(i)*time.Millisecond), i))
+			}
+			time.Sleep(2 * time.Hour)
+			instants := map[time.Duration]bool{}
+			for _, f := range r.firings() {
+				instants[f.at] = true
+				if late := f.at - time.Hour - time.Duration(f.v)*time.Millisecond; late < 0 || late > 10*time.Second+tickOf(cfg) {
+					t.Errorf("%s: timer %d is %v late", name, f.v, late)
+				}
+			}
+			if n := len(r.firings()); n != 1000 || len(instants) > 2 {
+				t.Errorf("%s: %d fired, at %d instants", name, n, len(instants))
+			}
+		})
+	}
 }
 
 func TestExtendAcrossAnEpochIsPunctual(t *testing.T) {
@@ -131,7 +157,7 @@ func TestExtendAcrossAnEpochIsPunctual(t *testing.T) {
 		w := New(cfg, r.fire)
 		tick := tickOf(cfg)
 		span := (1 << placedBits) * tick
-		id := w.Add(16*span-tick, 1) // the last tick of an epoch, in a slot that is wider
+		id := must(w.Add(16*span-tick, 1)) // the last tick of an epoch, in a slot that is wider
 		if !w.Extend(id, 17*span) {
 			t.Fatal("Extend = false")
 		}
@@ -147,7 +173,7 @@ func TestDrainYieldsTheUnfiredAlsoAfterClose(t *testing.T) {
 		w := New(cfg, func(v int) { t.Errorf("%d fired", v) })
 		added, drained := make(map[ID]int), make(map[ID]int)
 		for i := range 3000 {
-			added[w.Add(time.Duration(1+i)*time.Second, i)] = i
+			added[must(w.Add(time.Duration(1+i)*time.Second, i))] = i
 		}
 		w.Drain() // not ranged over, so it does nothing
 		for id, v := range w.Drain() {
@@ -192,9 +218,9 @@ func TestABatchHasIDValueAndDue(t *testing.T) {
 		start := time.Now().Round(0)
 		for i := range 2000 {
 			d := time.Duration(i%7) * time.Second
-			want[key{w.Add(d, i), i, start.Add(d)}] = true
+			want[key{must(w.Add(d, i)), i, start.Add(d)}] = true
 			at := start.Add(d)
-			want[key{w.AddAt(at, -i), -i, at}] = true
+			want[key{must(w.AddAt(When{At: at}, -i)), -i, at}] = true
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -217,4 +243,31 @@ func addTo[T any](sh *shard[T], d time.Duration, v T) {
 	now := sh.now()
 	sh.mu.Lock()
 	_, _ = sh.addUnlock(now, sh.after(now, d), v)
+}
+
+// must returns v. It is for calls that have room, on a wheel that is open.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// untilNext returns the time until the wheel has something to do: at most the
+// time until the earliest deadline. It returns false if no timer is pending.
+func untilNext[T any](w *Wheel[T]) (left time.Duration, ok bool) {
+	left = maxDuration
+	for _, sh := range w.shards {
+		sh.mu.Lock()
+		if tick, pending := sh.ticks.next(); pending {
+			left, ok = min(left, max(0, sh.instant(tick)-time.Since(sh.base))), true
+		}
+		if sh.wall != nil {
+			if tick, pending := sh.wall.next(); pending {
+				left, ok = min(left, max(0, sh.wallInstant(tick).Sub(sh.wallNow()))), true
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return left, ok
 }

@@ -48,9 +48,14 @@ func OpenFoliotBatch(s Sink) Timers[wheel.ID] {
 	}
 }
 
-func (f foliot) Nop(d time.Duration) wheel.ID        { return f.Add(d, noNumber) }
-func (f foliot) Set(d time.Duration, i int) wheel.ID { return f.Add(d, value(i)) }
+func (f foliot) Nop(d time.Duration) wheel.ID        { return f.add(d, noNumber) }
+func (f foliot) Set(d time.Duration, i int) wheel.ID { return f.add(d, value(i)) }
 func (f foliot) Pending() (int, bool)                { return f.Len(), true }
+
+func (f foliot) add(d time.Duration, v value) wheel.ID {
+	id, _ := f.Add(d, v) // it is neither full nor closed
+	return id
+}
 
 func (f foliot) Remove(id wheel.ID) bool {
 	_, ok := f.Wheel.Remove(id)

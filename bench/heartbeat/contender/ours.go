@@ -11,13 +11,18 @@ func openWheel(s *server) Timeouts {
 	w := wheel.New(wheel.Config{Tick: s.second()}, s.end)
 	return &handles[wheel.ID]{
 		kept: make([]wheel.ID, len(s.conns)),
-		add:  func(i uint32) wheel.ID { return w.Add(s.timeout, i) },
+		add:  func(i uint32) wheel.ID { return add(w, s.timeout, i) },
 		beat: func(id wheel.ID, i uint32) wheel.ID {
 			w.Remove(id)
-			return w.Add(s.timeout, i)
+			return add(w, s.timeout, i)
 		},
 		close: w.Close,
 	}
+}
+
+func add(w *wheel.Wheel[uint32], timeout time.Duration, i uint32) wheel.ID {
+	id, _ := w.Add(timeout, i) // it is neither full nor closed
+	return id
 }
 
 func openExtend(s *server) Timeouts { return extend(s, s.second()) }
@@ -28,7 +33,7 @@ func extend(s *server, tick time.Duration) Timeouts {
 	w := wheel.New(wheel.Config{Tick: tick}, s.end)
 	return &handles[wheel.ID]{
 		kept: make([]wheel.ID, len(s.conns)),
-		add:  func(i uint32) wheel.ID { return w.Add(s.timeout, i) },
+		add:  func(i uint32) wheel.ID { return add(w, s.timeout, i) },
 		beat: func(id wheel.ID, _ uint32) wheel.ID {
 			w.Extend(id, s.timeout)
 			return id
@@ -60,7 +65,7 @@ func openIdle(s *server) Timeouts {
 	return touched{
 		idle.New(idle.Config{ReadIdle: s.timeout, Resolution: s.second()}, func(i uint32, _ idle.Reason) idle.Verdict {
 			s.end(i)
-			return idle.Close
+			return idle.Close()
 		}),
 		make([]idle.Entry, len(s.conns)),
 	}

@@ -26,7 +26,7 @@ type touching struct {
 }
 
 func openTouching(timeout time.Duration) Guard {
-	return touching{group: idle.New(settings(timeout), func(*touched, idle.Reason) idle.Verdict { return idle.Close })}
+	return touching{group: idle.New(settings(timeout), func(*touched, idle.Reason) idle.Verdict { return idle.Close() })}
 }
 
 func (g touching) Watch(c net.Conn) (Conn, error) {
@@ -60,7 +60,7 @@ type wrapping struct {
 }
 
 func openWrapping(timeout time.Duration) Guard {
-	return wrapping{group: idle.New(settings(timeout), func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })}
+	return wrapping{group: idle.New(settings(timeout), func(net.Conn, idle.Reason) idle.Verdict { return idle.Close() })}
 }
 
 func (g wrapping) Listen(l net.Listener) net.Listener { return idle.NewListener(l, g.group) }
@@ -82,7 +82,7 @@ type kernel struct {
 func openKernel(timeout time.Duration) Guard {
 	config := settings(timeout)
 	config.Activity = idle.Kernel
-	return kernel{group: idle.New(config, func(*unaware, idle.Reason) idle.Verdict { return idle.Close })}
+	return kernel{group: idle.New(config, func(*unaware, idle.Reason) idle.Verdict { return idle.Close() })}
 }
 
 func (g kernel) Watch(c net.Conn) (Conn, error) {
