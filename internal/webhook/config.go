@@ -46,13 +46,13 @@ type Config struct {
 	// each uses a descriptor. Default: 4096.
 	MaxIdle int
 
-	// Secrets returns the keys that sign a queue's callbacks, newest first.
-	// Each key makes a signature, so during a rotation, receivers with the old
-	// key and receivers with the new key both accept the callback. Without
-	// keys, callbacks are unsigned. Many goroutines call Secrets, for each
+	// Secrets returns the secrets that sign a queue's callbacks, newest first.
+	// Each makes a signature, so during a rotation, receivers with the old
+	// secret and receivers with the new one both accept the callback. Without
+	// secrets, callbacks are unsigned. Many goroutines call Secrets, for each
 	// attempt, so it must not block, and its result is not modified. Default:
-	// no keys.
-	Secrets func(namespace, queue string) [][]byte
+	// no secrets.
+	Secrets func(namespace, queue string) []string
 
 	// Now reads the wall clock that decides when tasks are due, for the start
 	// and the lateness of attempts. Many goroutines call it, for each attempt,

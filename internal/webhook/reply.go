@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/webhook"
 )
 
 // maxReplyRead is how much of a reply's body is read so that the connection can be
@@ -25,13 +26,13 @@ func judge(r *http.Response, now time.Time) task.Outcome {
 	switch {
 	case code >= 200 && code <= 299:
 		return task.Outcome{Verdict: task.Success}
-	case strings.EqualFold(strings.TrimSpace(r.Header.Get("Foliot-No-Retry")), "true"):
+	case strings.EqualFold(strings.TrimSpace(r.Header.Get(webhook.HeaderNoRetry)), "true"):
 		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonNoRetry, Error: answered(code) + " and Foliot-No-Retry: true"}
 	case code == http.StatusGone:
 		return task.Outcome{Verdict: task.Refusal, Reason: task.ReasonGone, Error: answered(code)}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
 		if wait, ok := retryAfter(r.Header, now); ok {
-			return task.Outcome{Verdict: task.Deferral, RetryAfter: wait, Error: fmt.Sprintf("%s and asked to wait %s", answered(code), wait)}
+			return task.Outcome{Verdict: task.Snooze, RetryAfter: wait, Error: fmt.Sprintf("%s and asked to wait %s", answered(code), wait)}
 		}
 	case code >= 300 && code <= 399:
 		return task.Outcome{Verdict: task.Failure, Error: clip(redirected(r))}

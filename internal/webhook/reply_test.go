@@ -31,7 +31,7 @@ func TestAReplyIsJudgedByStatusAndHeader(t *testing.T) {
 		{400, "", task.Failure, "", never},
 		{410, "", task.Refusal, task.ReasonGone, never},
 		{429, "", task.Failure, "", never},
-		{429, "Retry-After: 7", task.Deferral, "", 7 * time.Second},
+		{429, "Retry-After: 7", task.Snooze, "", 7 * time.Second},
 		{429, "Retry-After: soon", task.Failure, "", never},
 		{429, "Foliot-No-Retry: true", task.Refusal, task.ReasonNoRetry, never},
 		{500, "Retry-After: 7", task.Failure, "", never},
@@ -39,8 +39,8 @@ func TestAReplyIsJudgedByStatusAndHeader(t *testing.T) {
 		{500, "foliot-no-retry: TRUE", task.Refusal, task.ReasonNoRetry, never},
 		{500, "Foliot-No-Retry: false", task.Failure, "", never},
 		{503, "", task.Failure, "", never},
-		{503, "Retry-After: 0", task.Deferral, "", 0},
-		{503, "Retry-After: 120", task.Deferral, "", 2 * time.Minute},
+		{503, "Retry-After: 0", task.Snooze, "", 0},
+		{503, "Retry-After: 120", task.Snooze, "", 2 * time.Minute},
 		{999, "", task.Failure, "", never},
 	} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

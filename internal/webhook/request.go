@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/webhook"
 )
 
 const (
@@ -140,24 +141,31 @@ func (s *Sender) appendRequest(b []byte, x *exchange, t target, now time.Time) (
 // addOurs adds the headers that no task can override.
 func (s *Sender) addOurs(l *lines, d task.Delivery, now time.Time) {
 	t := d.Task
-	l.add(HeaderID, t.ID)
-	l.add(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	l.add(webhook.HeaderID, t.ID)
+	l.add(webhook.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	var secrets []string
 	if s.secrets != nil {
-		if signature := Sign(s.secrets(t.Namespace, t.Queue), t.ID, now, t.Request.Body); signature != "" {
-			l.add(HeaderSignature, signature)
-		}
+		secrets = s.secrets(t.Namespace, t.Queue)
 	}
-	l.add("Foliot-Task", t.Name)
-	l.add("Foliot-Queue", t.Queue)
-	l.add("Foliot-Due-At", t.OriginalDue.Time().Format(timeLayout))
+	if len(secrets) > 0 {
+		signature, err := webhook.Sign(secrets, t.ID, now, t.Request.Body)
+		if err != nil {
+			l.err = fmt.Errorf("sign the request: %w", err)
+			return
+		}
+		l.add(webhook.HeaderSignature, signature)
+	}
+	l.add(webhook.HeaderTask, t.Name)
+	l.add(webhook.HeaderQueue, t.Queue)
+	l.add(webhook.HeaderDueAt, t.OriginalDue.Time().Format(timeLayout))
 	if schedule, instant, ok := task.OccurrenceOf(t.Name); ok {
-		l.add("Foliot-Schedule", schedule)
+		l.add(webhook.HeaderSchedule, schedule)
 		if instant != 0 {
-			l.add("Foliot-Instant", instant.Time().Format(timeLayout))
+			l.add(webhook.HeaderInstant, instant.Time().Format(timeLayout))
 		}
 	}
-	l.add("Foliot-Attempt", strconv.Itoa(d.Number))
-	l.add("Foliot-Max-Attempts", strconv.Itoa(t.Retry.MaxAttempts))
+	l.add(webhook.HeaderAttempt, strconv.Itoa(d.Number))
+	l.add(webhook.HeaderMaxAttempts, strconv.Itoa(t.Retry.MaxAttempts))
 }
 
 // parentOf returns the traceparent of an attempt without a tracer: the one with

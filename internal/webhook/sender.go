@@ -32,7 +32,7 @@ const (
 // shared HTTP/2 connection that stalls would delay all attempts to its host. A
 // proxy of the environment is not used, because it would bypass the guard.
 type Sender struct {
-	secrets func(namespace, queue string) [][]byte
+	secrets func(namespace, queue string) []string
 	now     func() time.Time
 	tracer  func(context.Context, task.Delivery) (context.Context, string, func(task.Outcome))
 	dialer  *dialer

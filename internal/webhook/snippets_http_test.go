@@ -60,7 +60,7 @@ func serveSnippet(t *testing.T, dir string, command []string) string {
 	args := strings.Fields(strings.ReplaceAll(strings.Join(command, " "), "PORT", port))
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "SECRET="+FormatSecret(older), "PORT="+port)
+	cmd.Env = append(os.Environ(), "SECRET="+older, "PORT="+port)
 	fatal.If(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -128,7 +128,7 @@ func (r *rawCall) check(t *testing.T, addr string) {
 func rawCalls(now time.Time) (list []rawCall) {
 	const form = "--x\r\nContent-Disposition: form-data; name=\"pay\"\r\n\r\n100\r\n--x--\r\n"
 	head := func(body string) string {
-		return fmt.Sprintf("webhook-id: %s\r\nwebhook-timestamp: %d\r\nwebhook-signature: %s\r\n", callID, now.Unix(), Sign([][]byte{older}, callID, now, []byte(body)))
+		return fmt.Sprintf("webhook-id: %s\r\nwebhook-timestamp: %d\r\nwebhook-signature: %s\r\n", callID, now.Unix(), sign([]string{older}, callID, now, body))
 	}
 	add := func(name, method, signed string, trusted bool, headers, body string) {
 		list = append(list, rawCall{name, method + " /hook HTTP/1.1\r\nHost: receiver\r\nConnection: close\r\n" + headers + "\r\n" + body, signed, trusted})
