@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 // Bounds of an expression that Parse accepts.
@@ -68,7 +70,7 @@ func parseEvery(text string, words []string) (*Expr, error) {
 	if len(words) != 1 {
 		return nil, refuse("expression", text, "@every must be followed by one duration, such as 90s or 1h30m")
 	}
-	every, err := time.ParseDuration(words[0])
+	every, err := timespan.Parse(words[0])
 	switch {
 	case err != nil:
 		return nil, refuse("@every", words[0], "invalid duration: write a number with a unit, such as 90s, 15m or 1h30m")
