@@ -29,7 +29,7 @@ type figures struct {
 	Waited      [len(LateBounds) + 1]uint32 // by task.Outcome.Waited
 	Delivered   uint32
 	Failed      uint32
-	Deferred    uint32 // the receiver asked for a later attempt
+	Snoozed     uint32 // the receiver asked for a later attempt
 	Refused     uint32 // 410, Foliot-No-Retry, or denied by the egress guard
 	Interrupted uint32 // stopped with the server
 	LostLeases  uint32 // the lease was lost, so the task is sent again
@@ -47,8 +47,8 @@ func (f *figures) add(o *task.Outcome, after *task.Task) {
 	switch outcomeOf(o.Verdict, after) {
 	case delivered:
 		f.Delivered++
-	case deferred:
-		f.Deferred++
+	case snoozed:
+		f.Snoozed++
 	case refused:
 		f.Refused++
 	case interrupted:

@@ -45,7 +45,7 @@ type attempt struct {
 const (
 	delivered   = "delivered"
 	failed      = "failed"
-	deferred    = "deferred"
+	snoozed     = "snoozed"
 	refused     = "refused"
 	interrupted = "interrupted"
 	lostLease   = "lost_lease"
@@ -119,8 +119,8 @@ func outcomeOf(v task.Verdict, after *task.Task) string {
 		return lostLease
 	case v == task.Success:
 		return delivered
-	case v == task.Deferral:
-		return deferred
+	case v == task.Snooze:
+		return snoozed
 	case v == task.Refusal:
 		return refused
 	case v == task.Interrupted:

@@ -148,7 +148,7 @@ func TestTasksOfAReceiverThatAlwaysDefersDie(t *testing.T) {
 	const tasks, maxAge, delay = 50, time.Hour, time.Minute
 	ask := func(context.Context, task.Delivery) task.Outcome {
 		time.Sleep(2 * maxStartDelay) // the receiver takes its time
-		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: delay, StartedAt: millis(), Latency: 2 * maxStartDelay}
+		return task.Outcome{Verdict: task.Snooze, Status: 429, RetryAfter: delay, StartedAt: millis(), Latency: 2 * maxStartDelay}
 	}
 	inBubble(t, Config{Poll: time.Minute}, nil, ask, func(b *bed) {
 		b.Configure(limit("default", settings.QueueSettings{PerDestination: 1}))

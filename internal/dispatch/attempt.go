@@ -92,7 +92,7 @@ func (a *attempt) left(monotonic time.Duration) time.Duration {
 func (d *Dispatcher) arm(parent context.Context, a *attempt) {
 	a.ctx, a.cancel = context.WithCancelCause(parent)
 	a.armed = d.monotonic()
-	a.timer = d.leases.Add(a.left(a.armed)-d.config.guard(), a)
+	a.timer, _ = d.leases.Add(a.left(a.armed)-d.config.guard(), a) // no limit, and closed after the last attempt
 }
 
 // maxWaiting is how many goroutines wait for their next attempt.
@@ -146,7 +146,7 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	d.leases.Remove(a.timer)
 	a.cancel(nil)
 	switch o.Verdict {
-	case task.Deferral:
+	case task.Snooze:
 		if !o.Exact { // a handler moves only its own task
 			d.update(func(task.Millis) { d.planner.Slow(&a.Pick, a.retryAfter()) })
 		}
@@ -191,8 +191,8 @@ func (a *attempt) evidence() planner.Evidence {
 		return planner.Silent
 	case o.Verdict == task.Failure && o.Status >= 500:
 		return planner.Failing
-	case o.Verdict == task.Deferral:
-		return planner.Deferred
+	case o.Verdict == task.Snooze:
+		return planner.Snoozed
 	case o.Status != 0:
 		return planner.Replied
 	}
@@ -200,7 +200,7 @@ func (a *attempt) evidence() planner.Evidence {
 }
 
 // retryAfter returns for how long the receiver wants no request after a
-// Deferral. The result is at most the wait of the task itself, so that one task
+// Snooze. The result is at most the wait of the task itself, so that one task
 // of a namespace cannot stop other tasks for longer than itself.
 func (a *attempt) retryAfter() time.Duration {
 	r := a.task.Retry

@@ -50,7 +50,7 @@ var (
 	refused     = &task.Outcome{Verdict: task.Failure, Error: "connection refused"}
 	overwhelmed = &task.Outcome{Verdict: task.Failure, Status: 500}
 	notFound    = &task.Outcome{Verdict: task.Failure, Status: 404}
-	come        = &task.Outcome{Verdict: task.Deferral, Status: 503, RetryAfter: 10 * time.Millisecond}
+	come        = &task.Outcome{Verdict: task.Snooze, Status: 503, RetryAfter: 10 * time.Millisecond}
 )
 
 var stubborn = retry(task.Retry{MinBackoff: 100 * time.Millisecond, MaxBackoff: 100 * time.Millisecond})

@@ -195,7 +195,8 @@ func (d *Dispatcher) armLocked(changed []*planner.Wakeup, clock time.Time, monot
 			wait = w.Wall.Time().Sub(clock)
 		}
 		if !d.timers.Reset(wheel.ID(w.Timer), wait) {
-			w.Timer = uint64(d.timers.Add(wait, w))
+			id, _ := d.timers.Add(wait, w) // no limit, and closed after the last attempt
+			w.Timer = uint64(id)
 		}
 	}
 }

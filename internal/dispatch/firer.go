@@ -98,7 +98,7 @@ const countMost = 10_000
 
 // skips counts instants of schedules that created no occurrence, by reason,
 // but not all of them if very many were skipped at once.
-type skips struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
+type skips struct{ Missed, Window, Limit, Quota, Overlap uint64 }
 
 // stretch is a series of instants that a schedule skipped.
 type stretch struct {
@@ -129,8 +129,8 @@ func (c *counters) skipped(all []stretch) {
 	for _, s := range all {
 		n := uint64(s.count)
 		switch s.Why {
-		case recurrence.SkippedMisfire:
-			c.Skipped.Misfire += n
+		case recurrence.SkippedMissed:
+			c.Skipped.Missed += n
 		case recurrence.SkippedWindow:
 			c.Skipped.Window += n
 		case recurrence.SkippedLimit:

@@ -119,7 +119,7 @@ func deafened(q store.DispatchStore) store.DispatchStore { return (&faults{deaf:
 func TestMissedInstantsAreFiredBeforeTheNextPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{}, deafened, accept)
-		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
+		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Missed = recurrence.FireAll })
 		b.pass(100*time.Minute + time.Second)
 		b.start()
 		b.pass(time.Second)
@@ -149,18 +149,18 @@ func TestSchedulesBeyondTheWindowAreFiredBeforeTheNextPoll(t *testing.T) {
 // logs the skipped ones.
 func TestAStartAfterTwoWeeksFiresOrLogsMissedInstants(t *testing.T) {
 	for _, c := range []struct {
-		misfire recurrence.Misfire
-		runs    int
-		log     string
+		missed recurrence.Missed
+		runs   int
+		log    string
 	}{
-		{recurrence.FireOnce, 1, "why=misfire"}, {recurrence.SkipMissed, 0, "why=misfire"}, {recurrence.FireAll, 20, "why=catchup_limit"},
+		{recurrence.FireOnce, 1, "why=missed"}, {recurrence.SkipMissed, 0, "why=missed"}, {recurrence.FireAll, 20, "why=catchup_limit"},
 	} {
-		t.Run(c.misfire.String(), func(t *testing.T) {
+		t.Run(c.missed.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				b := newBed(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil, accept)
 				b.schedule("a", 5*time.Second, func(s *task.ScheduleSpec) {
-					s.Rule.Misfire, s.Rule.CatchupLimit = c.misfire, 20
+					s.Rule.Missed, s.Rule.CatchupLimit = c.missed, 20
 				})
 				b.pass(14*24*time.Hour + 3*time.Second)
 				b.start()
@@ -191,7 +191,7 @@ func TestAFailingStoreStillFiresEachInstantOnce(t *testing.T) {
 		return nil, nil
 	}}
 	inBubble(t, Config{}, f.over, accept, func(b *bed) {
-		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Missed = recurrence.FireAll })
 		b.pass(time.Minute + 500*time.Millisecond)
 		b.wantInstants(60, 2*time.Second)
 	})

@@ -209,7 +209,7 @@ func TestRunReturnsAlthoughAHandlerIgnoresItsContext(t *testing.T) {
 func TestAHandlerThatSnoozesDelaysItsTaskAlone(t *testing.T) {
 	inBubble(t, worker("close"), nil, func(_ context.Context, d task.Delivery) task.Outcome {
 		if d.Task.Name == "later" && d.Number == 1 {
-			return task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: 3 * time.Hour, StartedAt: millis()}
+			return task.Outcome{Verdict: task.Snooze, Exact: true, RetryAfter: 3 * time.Hour, StartedAt: millis()}
 		}
 		return task.Outcome{Verdict: task.Success, StartedAt: millis()}
 	}, func(b *bed) {

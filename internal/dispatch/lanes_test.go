@@ -71,11 +71,11 @@ func overloaded(wait time.Duration) receiver {
 		if d.Task.Request.Destination != "busy:80" || asked.Swap(true) {
 			return accept(ctx, d)
 		}
-		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: wait, StartedAt: millis()}
+		return task.Outcome{Verdict: task.Snooze, Status: 429, RetryAfter: wait, StartedAt: millis()}
 	}
 }
 
-func TestADeferralDelaysOnlyItsDestination(t *testing.T) {
+func TestASnoozeDelaysOnlyItsDestination(t *testing.T) {
 	inBubble(t, Config{}, nil, overloaded(time.Minute), func(b *bed) {
 		b.create("first", 0, to("busy"))
 		b.pass(10 * time.Millisecond)
@@ -92,15 +92,15 @@ func TestADeferralDelaysOnlyItsDestination(t *testing.T) {
 		b.pass(2 * time.Second)
 		b.wantCalls(6)
 		if first := b.get("first"); first.State != task.Delivered || first.AttemptsUsed != 0 || first.Attempts != 2 {
-			t.Errorf("the deferred task: %+v", first)
+			t.Errorf("the snoozed task: %+v", first)
 		}
-		if s := b.Stats(); s.Deferred != 1 || s.Gone+s.Moved > 0 {
+		if s := b.Stats(); s.Snoozed != 1 || s.Gone+s.Moved > 0 {
 			t.Errorf("stats: %+v", s)
 		}
 	})
 }
 
-func TestADeferralDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
+func TestASnoozeDelaysItsDestinationNoLongerThanItsTask(t *testing.T) {
 	inBubble(t, Config{}, nil, overloaded(24*time.Hour), func(b *bed) {
 		b.create("first", 0, to("busy"), retry(task.Retry{MinBackoff: time.Second, MaxBackoff: 10 * time.Second}))
 		b.pass(10 * time.Millisecond)

@@ -12,8 +12,8 @@ type Stats struct {
 	// How attempts ended. Delivered counts successes that ended the life of
 	// their task, and Replaced those of a task that was replaced during the
 	// attempt.
-	Delivered, Failed, Deferred, Refused, Interrupted, Unsent uint64
-	Replaced                                                  uint64 // successes of tasks that were replaced during the attempt
+	Delivered, Failed, Snoozed, Refused, Interrupted, Unsent uint64
+	Replaced                                                 uint64 // successes of tasks that were replaced during the attempt
 
 	Dead    uint64 // tasks that died, for any reason; they are counted above too
 	Expired uint64 // claims that found their task expired
@@ -70,8 +70,8 @@ func (c *counters) settled(o task.Outcome, t *task.Task) {
 		} else {
 			c.Replaced++
 		}
-	case task.Deferral:
-		c.Deferred++
+	case task.Snooze:
+		c.Snoozed++
 	case task.Refusal:
 		c.Refused++
 	case task.Interrupted:

@@ -34,7 +34,7 @@ func TestNoTaskOfASuspendedNamespaceStartsNotEvenByHand(t *testing.T) {
 
 func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
 	inBubble(t, Config{}, nil, accept, func(b *bed) {
-		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.SkipMissed })
+		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Missed = recurrence.SkipMissed })
 		b.pass(150 * time.Second)
 		b.wantCalls(2)
 		b.Configure(suspended)

@@ -73,7 +73,7 @@ func TestReplaceBeginsANewIncarnation(t *testing.T) {
 func TestReplaceWaitsForTheRunningAttempt(t *testing.T) {
 	waits := create(t)
 	runs := claim(t, waits.Due, waits, "token")
-	for _, verdict := range []Verdict{Success, Failure, Deferral, Refusal, Interrupted, Unsent} {
+	for _, verdict := range []Verdict{Success, Failure, Snooze, Refusal, Interrupted, Unsent} {
 		got := apply(t, runs.Due, runs, Replace{Spec: validSpec(withSecondID)})
 		if !got.Superseded() || got.Lease.TaskID != "id-1" || got.ID != "id-2" {
 			t.Fatalf("record %s with lease of %s", got.ID, got.Lease.TaskID)
@@ -335,7 +335,7 @@ func TestCancelWhileRunningAllowsNoRetry(t *testing.T) {
 		t.Fatalf("%v, cancel requested: %v", asked.State, asked.CancelRequested)
 	}
 	for verdict, want := range map[Verdict]State{
-		Success: Delivered, Failure: Cancelled, Deferral: Cancelled, Refusal: Cancelled, Interrupted: Cancelled, Unsent: Cancelled,
+		Success: Delivered, Failure: Cancelled, Snooze: Cancelled, Refusal: Cancelled, Interrupted: Cancelled, Unsent: Cancelled,
 	} {
 		got := settle(t, runs.Due+5, asked, Outcome{Verdict: verdict, Reason: "gone"})
 		if got.State != want || got.CancelRequested || got.Lease != nil {

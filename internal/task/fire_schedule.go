@@ -11,7 +11,7 @@ import (
 
 // Fire creates the occurrence of a due instant and moves the schedule to its
 // next instant. One Fire creates at most one occurrence, so a schedule with more
-// missed instants is due again at once; recurrence.Misfire is the policy for
+// missed instants is due again at once; recurrence.Missed is the policy for
 // these. Dispatch applies Fire, as it applies Claim.
 type Fire struct{ Key Key }
 

@@ -170,12 +170,12 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 		t.endDead(now, o.Reason, p)
 		return
 	}
-	if o.Verdict == Deferral && o.Exact {
+	if o.Verdict == Snooze && o.Exact {
 		t.reschedule(now, now.Add(o.RetryAfter))
 		return
 	}
 	wait := min(max(o.RetryAfter, t.Retry.MinBackoff), max(t.Retry.MaxBackoff, t.Retry.MinBackoff))
-	if o.Verdict != Deferral {
+	if o.Verdict != Snooze {
 		t.AttemptsUsed++
 		wait = t.Retry.Backoff(t.ID, t.AttemptsUsed)
 	}
@@ -203,7 +203,7 @@ func (t *Task) settleWith(now Millis, o Outcome, p Policy) {
 // except while a breaker is open, because then the two cannot be separated; a
 // monotonic clock measures each part.
 func (t *Task) age(lease *Lease, o *Outcome) {
-	if o.Verdict != Failure && (o.Verdict != Deferral || o.Exact) {
+	if o.Verdict != Failure && (o.Verdict != Snooze || o.Exact) {
 		return
 	}
 	t.Aged += max(o.Latency, 0)

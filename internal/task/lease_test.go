@@ -144,10 +144,10 @@ func TestOutcomes(t *testing.T) {
 		{"success", Outcome{Verdict: Success}, Delivered, "", 1, 0, [2]time.Duration{}},
 		{"failure", Outcome{Verdict: Failure}, Scheduled, "", 1, 1, [2]time.Duration{10 * time.Second, 10 * time.Second}},
 		{"refusal", Outcome{Verdict: Refusal, Reason: "no_retry"}, Dead, "no_retry", 1, 0, [2]time.Duration{}},
-		{"deferral", Outcome{Verdict: Deferral, RetryAfter: 42 * time.Second}, Scheduled, "", 1, 0, [2]time.Duration{42 * time.Second, 42 * time.Second}},
-		{"deferral too short", Outcome{Verdict: Deferral}, Scheduled, "", 1, 0, [2]time.Duration{10 * time.Second, 10 * time.Second}},
-		{"deferral too long", Outcome{Verdict: Deferral, RetryAfter: time.Hour}, Scheduled, "", 1, 0, [2]time.Duration{time.Minute, time.Minute}},
-		{"deferral in the past", Outcome{Verdict: Deferral, RetryAfter: -time.Hour}, Scheduled, "", 1, 0, [2]time.Duration{10 * time.Second, 10 * time.Second}},
+		{"snooze", Outcome{Verdict: Snooze, RetryAfter: 42 * time.Second}, Scheduled, "", 1, 0, [2]time.Duration{42 * time.Second, 42 * time.Second}},
+		{"snooze too short", Outcome{Verdict: Snooze}, Scheduled, "", 1, 0, [2]time.Duration{10 * time.Second, 10 * time.Second}},
+		{"snooze too long", Outcome{Verdict: Snooze, RetryAfter: time.Hour}, Scheduled, "", 1, 0, [2]time.Duration{time.Minute, time.Minute}},
+		{"snooze in the past", Outcome{Verdict: Snooze, RetryAfter: -time.Hour}, Scheduled, "", 1, 0, [2]time.Duration{10 * time.Second, 10 * time.Second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := create(t, retry)
@@ -194,10 +194,10 @@ func TestAttemptsAreExhausted(t *testing.T) {
 		if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Scheduled {
 			t.Fatalf("%v after %d attempts", got.State, got.Attempts)
 		}
-		got = attempt(t, got, Outcome{Verdict: Deferral})
+		got = attempt(t, got, Outcome{Verdict: Snooze})
 	}
 	if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Dead || got.Reason != ReasonAttempts || got.Attempts != 5 {
-		t.Errorf("%v (%s) after %d attempts, two of them deferred", got.State, got.Reason, got.Attempts)
+		t.Errorf("%v (%s) after %d attempts, two of them snoozed", got.State, got.Reason, got.Attempts)
 	}
 	if got.KeepUntil != got.FinishedAt.Add(policy.KeepDead) || got.Request.BodySize == 0 {
 		t.Errorf("kept for %v with %d bytes", got.KeepUntil.Sub(got.FinishedAt), got.Request.BodySize)
@@ -211,7 +211,7 @@ func TestDowntimeNeverKillsATask(t *testing.T) {
 	late := create(t)
 	late.Due += day // its first attempt is late too
 	got := attempt(t, late, Outcome{Verdict: Failure})
-	for _, verdict := range []Verdict{Failure, Deferral, Failure, Failure} {
+	for _, verdict := range []Verdict{Failure, Snooze, Failure, Failure} {
 		again := got.Due + day // the server was down, the queue paused, or the clock was ahead
 		got = settle(t, again+day, claim(t, again, got, "token"), Outcome{Verdict: verdict, Latency: time.Second})
 		if got.State != Scheduled {
@@ -222,7 +222,7 @@ func TestDowntimeNeverKillsATask(t *testing.T) {
 }
 
 func TestAttemptsAndTheirWaitsCountAgainstMaxAge(t *testing.T) {
-	for _, verdict := range []Verdict{Failure, Deferral} {
+	for _, verdict := range []Verdict{Failure, Snooze} {
 		got := create(t, func(s *Spec) { s.Retry = Retry{MaxAge: time.Hour, MinBackoff: time.Minute, MaxBackoff: time.Minute} })
 		began := got.Due
 		for got.State == Scheduled {
@@ -451,7 +451,7 @@ func TestACancelAfterAClockStepReportsThatAnAttemptMayBeUnderWay(t *testing.T) {
 
 func TestAHandlerDecidesHowLongItsTaskWaits(t *testing.T) {
 	made := create(t)
-	snoozed := attempt(t, made, Outcome{Verdict: Deferral, Exact: true, RetryAfter: 48 * time.Hour})
+	snoozed := attempt(t, made, Outcome{Verdict: Snooze, Exact: true, RetryAfter: 48 * time.Hour})
 	if due := made.Due + 48*60*minute; snoozed.Due != due || snoozed.OriginalDue != due || snoozed.AttemptsUsed != 0 || snoozed.Aged != 0 {
 		t.Errorf("snoozed: due %+d ms, moved by %d, %d attempts used, aged %v", snoozed.Due-due, snoozed.OriginalDue-made.OriginalDue, snoozed.AttemptsUsed, snoozed.Aged)
 	}

@@ -16,11 +16,11 @@ const (
 	// Failure means that the task is retried after a backoff, unless its attempts
 	// or its age are exhausted.
 	Failure
-	// Deferral means that the receiver set the time of the next attempt (429 or
+	// Snooze means that the receiver set the time of the next attempt (429 or
 	// 503 with Retry-After). The task waits as requested, at least MinBackoff and
 	// at most MaxBackoff, and the attempt does not count against MaxAttempts. If
 	// the outcome is Exact, the handler has moved its task.
-	Deferral
+	Snooze
 	// Refusal means that the task dies, because it must not be retried (410,
 	// Foliot-No-Retry, egress denied).
 	Refusal
@@ -44,7 +44,7 @@ type Outcome struct {
 	Late          time.Duration // the lateness of the node: see Delivery.Late
 	Waited        time.Duration // how long obstacles delayed it, which includes the time to connect
 	ReceiverDelay time.Duration // the time before the claim for which only the receiver delayed the task, by its breaker or its Retry-After
-	RetryAfter    time.Duration // of a Deferral, or of a Failure that is Exact
+	RetryAfter    time.Duration // of a Snooze, or of a Failure that is Exact
 	Exact         bool          // set if a handler decided on RetryAfter, so the task waits exactly that long
 	Reply         string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
 	GaveWay       bool          // set if an attempt was Interrupted for other tasks in quarantine, so it says nothing about its task

@@ -76,7 +76,7 @@ func TestAPutKeepsTheNumberOfRuns(t *testing.T) {
 
 func TestAnotherRuleDoesNotMakeUpForMissedInstants(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
-	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(recurrence.FireAll))) // ten were due and not fired
+	s = putAt(t, sec(600), s, everySpec(7*time.Second, missed(recurrence.FireAll))) // ten were due and not fired
 	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
 		t.Errorf("next %d, due %d", s.Recur.Next-scheduleStart, s.Due-scheduleStart)
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// The docs page about schedules shows the runs on hard days and the effect of
-// the policies. These tests prove it: they fire each row of its table, and draw
-// its pictures from real schedules.
+// The docs page about schedules shows the runs on hard days. These tests fire each
+// row of its table.
 
 func schedulesPage(t *testing.T) string {
 	t.Helper()
@@ -43,7 +42,7 @@ func TestTheClockChangesOfThePageAreTrue(t *testing.T) {
 			t.Errorf("%sruns %s", line, got)
 		}
 	}
-	if !ok || rows < 15 {
+	if !ok || rows < 10 {
 		t.Errorf("the page has %d rows of clock changes", rows)
 	}
 }

@@ -82,7 +82,7 @@ func (h *history) spec() (s ScheduleSpec, unit Millis) {
 
 // policies chooses the policies, which do not affect the instants.
 func (h *history) policies(r *recurrence.Rule, unit Millis) {
-	r.Misfire, r.Overlap = recurrence.Misfire(h.IntN(3)), recurrence.Overlap(h.IntN(3))
+	r.Missed, r.Overlap = recurrence.Missed(h.IntN(3)), recurrence.Overlap(h.IntN(3))
 	r.MaxRuns = 0
 	if h.IntN(6) == 0 {
 		r.MaxRuns = 1 + h.Int64N(40)

@@ -111,7 +111,7 @@ func names(x modelExpr, r *recurrence.Rule, shown, wall time.Time) bool {
 	return false
 }
 
-// scheduleModel is a schedule by the documented rules of misfires and overlaps.
+// scheduleModel is a schedule by the documented rules of missed instants and overlaps.
 type scheduleModel struct {
 	rule    recurrence.Rule
 	all     []Millis // the instants, in order, as if there were no end; the history ends before the last
@@ -255,18 +255,18 @@ func (m *scheduleModel) choose(now Millis, skipped map[Millis]string) Millis {
 		return 0
 	}
 	switch {
-	case m.rule.Misfire == recurrence.FireAll:
+	case m.rule.Missed == recurrence.FireAll:
 		if !m.limited[missed[0]] {
 			skip(max(0, len(missed)-m.rule.CatchupLimit), recurrence.SkippedLimit)
 			for _, at := range missed {
 				m.limited[at] = true
 			}
 		}
-	case m.rule.Misfire == recurrence.SkipMissed && late:
-		skip(len(missed), recurrence.SkippedMisfire)
+	case m.rule.Missed == recurrence.SkipMissed && late:
+		skip(len(missed), recurrence.SkippedMissed)
 		return 0
 	default:
-		skip(len(missed)-1, recurrence.SkippedMisfire)
+		skip(len(missed)-1, recurrence.SkippedMissed)
 	}
 	return missed[0]
 }

@@ -29,8 +29,8 @@ func rule(edit func(*recurrence.Rule)) func(*ScheduleSpec) {
 	return func(s *ScheduleSpec) { edit(&s.Rule) }
 }
 
-func misfire(m recurrence.Misfire) func(*ScheduleSpec) {
-	return rule(func(r *recurrence.Rule) { r.Misfire = m })
+func missed(m recurrence.Missed) func(*ScheduleSpec) {
+	return rule(func(r *recurrence.Rule) { r.Missed = m })
 }
 
 func overlap(o recurrence.Overlap) func(*ScheduleSpec) {
@@ -112,23 +112,23 @@ func skippedSeconds(skipped []recurrence.Skip) (all []string) {
 	return all
 }
 
-// TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown: no storm follows, and the
+// TestTheMissedPolicyBoundsTheRunsAfterTwoWeeksDown: no storm follows, and the
 // skipped instants are reported.
-func TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown(t *testing.T) {
+func TestTheMissedPolicyBoundsTheRunsAfterTwoWeeksDown(t *testing.T) {
 	const down, day = 14 * 24 * 3600, 24 * 3600
 	window := fmt.Sprintf("5-%d catchup_window", down-day-5)
 	for _, c := range []struct {
 		name    string
-		misfire recurrence.Misfire
+		missed  recurrence.Missed
 		late    int64
 		runs    int
 		skipped []string
 	}{
-		{"fire_once", recurrence.FireOnce, 3, 1, []string{"5-1123195 catchup_window", "1123200-1209595 misfire"}},
-		{"skip", recurrence.SkipMissed, 3, 0, []string{"5-1123195 catchup_window", "1123200-1209600 misfire"}},
+		{"fire_once", recurrence.FireOnce, 3, 1, []string{"5-1123195 catchup_window", "1123200-1209595 missed"}},
+		{"skip", recurrence.SkipMissed, 3, 0, []string{"5-1123195 catchup_window", "1123200-1209600 missed"}},
 		{"fire_all", recurrence.FireAll, 3, 100, []string{"5-1123195 catchup_window", "1123200-1209100 catchup_limit"}},
-		{"fire_once, back at an instant", recurrence.FireOnce, 0, 1, []string{window, "1123200-1209595 misfire"}},
-		{"skip, back at an instant: that one was not missed", recurrence.SkipMissed, 0, 1, []string{window, "1123200-1209595 misfire"}},
+		{"fire_once, back at an instant", recurrence.FireOnce, 0, 1, []string{window, "1123200-1209595 missed"}},
+		{"skip, back at an instant: that one was not missed", recurrence.SkipMissed, 0, 1, []string{window, "1123200-1209595 missed"}},
 		{"fire_all, back at an instant", recurrence.FireAll, 0, 100, []string{window, "1123200-1209100 catchup_limit"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown(t *testing.T) {
 				c.skipped[0] = "5-1123200 catchup_window"
 				c.skipped[1] = "1123205" + c.skipped[1][7:]
 			}
-			s, at, skipped := run(t, put(t, everySpec(5*time.Second, misfire(c.misfire))), sec(down+c.late), 0)
+			s, at, skipped := run(t, put(t, everySpec(5*time.Second, missed(c.missed))), sec(down+c.late), 0)
 			if n := len(at); n != c.runs || n > 0 && (at[n-1] != down || at[0] != down-5*int64(n-1)) {
 				t.Errorf("runs of %v", at)
 			}
@@ -150,14 +150,14 @@ func TestTheMisfirePolicyBoundsTheRunsAfterTwoWeeksDown(t *testing.T) {
 	}
 }
 
-// TestMisfires: each row is a schedule with an interval of 60 s that was not
+// TestMissedInstants: each row is a schedule with an interval of 60 s that was not
 // fired for a while.
-func TestMisfires(t *testing.T) {
-	window := func(d time.Duration, m recurrence.Misfire) []func(*ScheduleSpec) {
-		return []func(*ScheduleSpec){misfire(m), rule(func(r *recurrence.Rule) { r.CatchupWindow = d })}
+func TestMissedInstants(t *testing.T) {
+	window := func(d time.Duration, m recurrence.Missed) []func(*ScheduleSpec) {
+		return []func(*ScheduleSpec){missed(m), rule(func(r *recurrence.Rule) { r.CatchupWindow = d })}
 	}
 	limit := func(n int) []func(*ScheduleSpec) {
-		return []func(*ScheduleSpec){misfire(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.CatchupLimit = n })}
+		return []func(*ScheduleSpec){missed(recurrence.FireAll), rule(func(r *recurrence.Rule) { r.CatchupLimit = n })}
 	}
 	for _, c := range []struct {
 		name    string
@@ -167,10 +167,10 @@ func TestMisfires(t *testing.T) {
 		skipped string
 	}{
 		{"one that is late within its grace was not missed", window(0, recurrence.SkipMissed), sec(60) + 6000, "[60]", "[]"},
-		{"one that is later was", window(time.Hour, recurrence.SkipMissed), sec(60) + 6001, "[]", "[60-60 misfire]"},
-		{"the latest counts", window(time.Hour, recurrence.SkipMissed), sec(181), "[180]", "[60-120 misfire]"},
+		{"one that is later was", window(time.Hour, recurrence.SkipMissed), sec(60) + 6001, "[]", "[60-60 missed]"},
+		{"the latest counts", window(time.Hour, recurrence.SkipMissed), sec(181), "[180]", "[60-120 missed]"},
 		{"the window ends where it says", window(2*time.Minute, recurrence.FireAll), sec(210), "[120 180]", "[60-60 catchup_window]"},
-		{"the latest of the window for all", window(2*time.Minute, recurrence.FireOnce), sec(240), "[240]", "[60-60 catchup_window 120-180 misfire]"},
+		{"the latest of the window for all", window(2*time.Minute, recurrence.FireOnce), sec(240), "[240]", "[60-60 catchup_window 120-180 missed]"},
 		{"nothing lies in the window", window(10*time.Second, recurrence.FireOnce), sec(200), "[]", "[60-180 catchup_window]"},
 		{"no window skips what is in time", window(0, recurrence.FireOnce), sec(183), "[180]", "[60-120 catchup_window]"},
 		{"the limit keeps the latest", limit(2), sec(310), "[240 300]", "[60-180 catchup_limit]"},
@@ -192,9 +192,9 @@ func TestMisfires(t *testing.T) {
 // TestAClockThatWasAheadStopsAndRepeatsNothing: this holds even if the fired
 // instants need more spans than the maximum.
 func TestAClockThatWasAheadStopsAndRepeatsNothing(t *testing.T) {
-	for _, policy := range []recurrence.Misfire{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
+	for _, policy := range []recurrence.Missed{recurrence.FireOnce, recurrence.SkipMissed, recurrence.FireAll} {
 		for _, every := range []int64{1, 2} { // each occurrence ends at once, or blocks the next
-			s := put(t, everySpec(time.Minute, misfire(policy), overlap(recurrence.SkipOverlap)))
+			s := put(t, everySpec(time.Minute, missed(policy), overlap(recurrence.SkipOverlap)))
 			seen := map[int64]int{}
 			walk := func(from, until int64) {
 				for at := from; at <= until; at++ {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 // Validate checks all fields that can be checked without a store, and sets the
@@ -116,14 +118,14 @@ func ValidateDuration(path string, d, low, high time.Duration) error {
 	if d >= low && d <= high {
 		return nil
 	}
-	return &FieldError{path, "out_of_range", fmt.Sprintf("must be between %v and %s", low, durationWords(high))}
+	return &FieldError{path, "out_of_range", fmt.Sprintf("must be between %s and %s", timespan.Text(low), durationWords(high))}
 }
 
 func durationWords(d time.Duration) string {
 	if d == MaxDuration {
 		return "100 years"
 	}
-	return d.String()
+	return timespan.Text(d)
 }
 
 // ValidateName checks a name that a client gives, of a task, queue or namespace.

@@ -239,12 +239,12 @@ type Evidence uint8
 
 // The kinds of evidence.
 const (
-	Nothing  Evidence = iota // no evidence: the claim was refused, or the node interrupted the attempt
-	Unsent                   // nothing was written to the network
-	Replied                  // the receiver replied with a status that is neither Deferred nor Failing
-	Deferred                 // the receiver replied that it wants no request for a while
-	Failing                  // the receiver replied with a status that blames the receiver, not the task
-	Silent                   // the receiver did not reply
+	Nothing Evidence = iota // no evidence: the claim was refused, or the node interrupted the attempt
+	Unsent                  // nothing was written to the network
+	Replied                 // the receiver replied with a status that is neither Snoozed nor Failing
+	Snoozed                 // the receiver replied that it wants no request for a while
+	Failing                 // the receiver replied with a status that blames the receiver, not the task
+	Silent                  // the receiver did not reply
 )
 
 // adjustAllowance changes the allowance of l after the end of an attempt.
@@ -252,7 +252,7 @@ func (s *slots) adjustAllowance(l *lane, e Evidence) {
 	switch {
 	case e == Silent:
 		l.allowance = max(l.allowance/2, 1)
-	case (e == Replied || e == Deferred || e == Failing) && l.running >= l.allowance:
+	case (e == Replied || e == Snoozed || e == Failing) && l.running >= l.allowance:
 		l.allowance = min(max(l.allowance+1, s.base()), s.most(l.destination.class))
 	}
 }

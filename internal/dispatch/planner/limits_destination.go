@@ -136,7 +136,7 @@ func (l *limits) attempted(d *destination, p *Pick, e Evidence, now time.Duratio
 		return false // a failure of a handler is about its task
 	}
 	switch e {
-	case Replied, Deferred:
+	case Replied, Snoozed:
 		d.failures, d.silences, d.class = 0, 0, proven
 		if e == Replied {
 			d.delayedSince = now // the receiver accepts requests again
@@ -164,7 +164,7 @@ func (l *limits) decide(d *destination, p *Pick, e Evidence, now time.Duration) 
 		b.probe = 0
 	}
 	switch {
-	case e == Replied || e == Deferred:
+	case e == Replied || e == Snoozed:
 		return breaker{}
 	case e != Failing && e != Silent:
 		return b // another attempt may be the probe

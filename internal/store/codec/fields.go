@@ -122,7 +122,7 @@ func (c *coder[T]) recurrence(r *task.Recurrence) {
 	signed(c, 8, &r.End)
 	signed(c, 9, &r.MaxRuns)
 	signed(c, 10, &r.Jitter)
-	unsigned(c, 11, &r.Misfire)
+	unsigned(c, 11, &r.Missed)
 	signed(c, 12, &r.CatchupWindow)
 	signed(c, 13, &r.CatchupLimit)
 	unsigned(c, 14, &r.Progress.Overlap)
@@ -154,7 +154,16 @@ func (c *coder[T]) span(s *recurrence.Span) {
 	signed(c, 2, &s.Until)
 }
 
+// skip codes a Skip. The format has a word of its own for missed instants.
 func (c *coder[T]) skip(s *recurrence.Skip) {
+	const stored = "misfire"
 	c.span(&s.Span)
-	text(c, 3, &s.Why)
+	why := s.Why
+	if why == recurrence.SkippedMissed {
+		why = stored
+	}
+	text(c, 3, &why)
+	if s.Why = why; why == stored {
+		s.Why = recurrence.SkippedMissed
+	}
 }

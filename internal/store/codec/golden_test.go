@@ -109,7 +109,7 @@ func nightly() *task.Task {
 		Progress: recurrence.Progress{
 			Rule: recurrence.Rule{
 				Cron: "0 21 * * *", Zone: "Europe/Berlin", Gap: cron.GapSkip, Fold: cron.OverlapBoth, Every: time.Second, Anchor: at,
-				Start: at + 1, End: at + 2, MaxRuns: 7, Jitter: time.Minute, Misfire: recurrence.FireAll, CatchupWindow: time.Hour, CatchupLimit: 9, Overlap: recurrence.BufferOne,
+				Start: at + 1, End: at + 2, MaxRuns: 7, Jitter: time.Minute, Missed: recurrence.FireAll, CatchupWindow: time.Hour, CatchupLimit: 9, Overlap: recurrence.BufferOne,
 			},
 			Paused: true, PausedAt: at + 3, Last: at + 4, Civil: 1_800_000_005, Next: at + 6, Waiting: at + 7, Runs: 8, Limited: at + 9,
 			Fired:   []recurrence.Span{{From: at, Until: at + 1}, {From: at + 3, Until: at + 4}},
@@ -145,5 +145,16 @@ func fillValue(v reflect.Value, g *rand.Rand) {
 		v.SetUint(1 + g.Uint64N(2))
 	default:
 		v.SetInt(1 + g.Int64N(1<<40))
+	}
+}
+
+// The format keeps its word, although the API has another one.
+func TestMissedInstantsKeepTheirStoredWord(t *testing.T) {
+	want := nightly()
+	want.Recur.Skipped.Why = recurrence.SkippedMissed
+	data := AppendRecord(nil, want)
+	got, err := DecodeRecord(want.Key(), data)
+	if err != nil || got.Recur.Skipped != want.Recur.Skipped || !bytes.Contains(data, []byte("misfire")) || bytes.Contains(data, []byte("missed")) {
+		t.Errorf("%v, %+v: %q", err, got.Recur, data)
 	}
 }

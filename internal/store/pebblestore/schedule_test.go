@@ -18,7 +18,7 @@ import (
 // from benchStart on, and makes up for all missed instants.
 func eachSecond(name string, edits ...func(*task.ScheduleSpec)) task.PutSchedule {
 	s := task.ScheduleSpec{Spec: newSpec(name, benchStart), Rule: recurrence.Rule{
-		Every: time.Second, Start: benchStart + 1000, Misfire: recurrence.FireAll, CatchupWindow: task.MaxDuration, CatchupLimit: recurrence.MaxCatchupLimit,
+		Every: time.Second, Start: benchStart + 1000, Missed: recurrence.FireAll, CatchupWindow: task.MaxDuration, CatchupLimit: recurrence.MaxCatchupLimit,
 	}}
 	for _, edit := range edits {
 		edit(&s)

@@ -22,7 +22,7 @@ import (
 func eachSecond(t testing.TB, name string, overlap ...recurrence.Overlap) task.PutSchedule {
 	t.Helper()
 	s := task.ScheduleSpec{Spec: specOf(name, began), Rule: recurrence.Rule{
-		Every: time.Second, Anchor: began, Misfire: recurrence.FireAll, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.MaxCatchupLimit,
+		Every: time.Second, Anchor: began, Missed: recurrence.FireAll, CatchupWindow: recurrence.DefaultCatchupWindow, CatchupLimit: recurrence.MaxCatchupLimit,
 	}}
 	for _, s.Rule.Overlap = range overlap {
 	}

@@ -143,7 +143,7 @@ func (g *generator) extension() task.Extension {
 
 func (g *generator) settlement() task.Settlement {
 	key, token := g.held()
-	verdicts := []task.Verdict{task.Success, task.Failure, task.Failure, task.Failure, task.Deferral, task.Refusal, task.Interrupted, task.Unsent}
+	verdicts := []task.Verdict{task.Success, task.Failure, task.Failure, task.Failure, task.Snooze, task.Refusal, task.Interrupted, task.Unsent}
 	o := task.Outcome{
 		Verdict: verdicts[g.IntN(len(verdicts))], StartedAt: g.now - task.Millis(g.IntN(50)), Status: g.IntN(600),
 		Latency: time.Duration(g.IntN(1e9)), RetryAfter: time.Duration(g.IntN(5000)) * time.Millisecond,

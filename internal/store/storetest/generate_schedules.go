@@ -37,7 +37,7 @@ func (g *generator) scheduleSpec() task.ScheduleSpec {
 	s := task.ScheduleSpec{Spec: g.spec()}
 	s.Key = task.Key{Namespace: g.oneOf(universe.namespaces), Name: g.oneOf(universe.names)}
 	s.Rule = recurrence.Rule{
-		Misfire: recurrence.Misfire(g.IntN(3)), Overlap: recurrence.Overlap(g.IntN(3)), MaxRuns: int64(g.IntN(8)) / 7 * 3,
+		Missed: recurrence.Missed(g.IntN(3)), Overlap: recurrence.Overlap(g.IntN(3)), MaxRuns: int64(g.IntN(8)) / 7 * 3,
 		CatchupWindow: g.duration(time.Minute, time.Second, time.Hour), CatchupLimit: 1 + g.IntN(4),
 		Jitter: g.duration(0, 0, 300*time.Millisecond),
 	}

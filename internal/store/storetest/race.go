@@ -222,7 +222,7 @@ var raceCases = []testCase{
 		"an instant is made once, however many fire it",
 		"Of many calls that fire one schedule at the same time as many succeed as instants are due; each makes another one.",
 		func(f *fixture) {
-			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = recurrence.FireAll })
+			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Rule.Missed = recurrence.FireAll })
 			made := make([]atomic.Int64, crowd()) // by the second
 			f.together(func(int) {
 				replies, err := f.store.Transit(f.Context(), start+task.Millis(crowd()/4*1000), store.Fires([]task.Fire{{Key: s.Key()}}))

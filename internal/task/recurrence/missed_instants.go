@@ -6,15 +6,15 @@ import (
 	"github.com/foliot/foliot/internal/task/wallclock"
 )
 
-// Misfire is the policy for missed instants, those that passed while no server
+// Missed is the policy for missed instants, those that passed while no server
 // could fire them, as a number that is part of the disk format.
-type Misfire uint8
+type Missed uint8
 
-// The policies of misfires.
+// The policies for missed instants.
 const (
-	FireOnce   Misfire = iota // fires the latest missed instant and skips the earlier ones
-	SkipMissed                // skips all missed instants
-	FireAll                   // fires the latest missed instants, at most CatchupLimit
+	FireOnce   Missed = iota // fires the latest missed instant and skips the earlier ones
+	SkipMissed               // skips all missed instants
+	FireAll                  // fires the latest missed instants, at most CatchupLimit
 )
 
 // Choose returns the due instant to fire now, or 0 if none is left, and records
@@ -33,26 +33,26 @@ func (p *Progress) Choose(c *Calendar, now wallclock.Millis, skipped *[]Skip) wa
 	switch {
 	case first == 0 || first > now:
 		return 0
-	case p.Misfire == FireAll:
+	case p.Missed == FireAll:
 		if first > p.Limited {
 			first = p.skipTo(c, first, p.firstWithinLimit(c, first, latest), SkippedLimit, skipped)
 			p.Limited = now
 		}
 		at = first
-	case p.Misfire == SkipMissed && now-latest > c.grace(latest):
-		p.skipTo(c, first, latest+1, SkippedMisfire, skipped)
+	case p.Missed == SkipMissed && now-latest > c.grace(latest):
+		p.skipTo(c, first, latest+1, SkippedMissed, skipped)
 		return 0
 	default:
-		p.skipTo(c, first, latest, SkippedMisfire, skipped)
+		p.skipTo(c, first, latest, SkippedMissed, skipped)
 	}
 	p.markHandled(c, at)
 	return at
 }
 
-// Missed returns the instants that a schedule with the rule r fires at s.Until,
+// CatchUp returns the instants that a schedule with the rule r fires at s.Until,
 // and those that it skips, when no server could fire it from s.From until
 // s.Until. The runs before do not count.
-func (r *Rule) Missed(s Span) (fired []wallclock.Millis, skipped []Skip, err error) {
+func (r *Rule) CatchUp(s Span) (fired []wallclock.Millis, skipped []Skip, err error) {
 	c, err := r.Calendar()
 	if err != nil {
 		return nil, nil, err

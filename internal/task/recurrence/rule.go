@@ -21,7 +21,7 @@ type Rule struct {
 	MaxRuns    int64            // the maximum number of occurrences; zero means no bound
 	Jitter     time.Duration    // the upper bound of an occurrence's delay after its instant
 
-	Misfire       Misfire
+	Missed        Missed
 	CatchupWindow time.Duration // instants that were missed longer ago are skipped
 	CatchupLimit  int           // the maximum number of missed instants that FireAll fires
 	Overlap       Overlap
@@ -49,20 +49,20 @@ const (
 )
 
 var (
-	misfireNames = [...]string{FireOnce: "fire_once", SkipMissed: "skip", FireAll: "fire_all"}
+	missedNames  = [...]string{FireOnce: "fire_once", SkipMissed: "skip", FireAll: "fire_all"}
 	overlapNames = [...]string{AllowOverlap: "allow", SkipOverlap: "skip", BufferOne: "buffer_one"}
 )
 
 // String returns the policy's word, as it stands in JSON.
-func (m Misfire) String() string { return misfireNames[min(int(m), len(misfireNames)-1)] }
+func (m Missed) String() string { return missedNames[min(int(m), len(missedNames)-1)] }
 
 // String returns the policy's word, as it stands in JSON.
 func (o Overlap) String() string { return overlapNames[min(int(o), len(overlapNames)-1)] }
 
-// ParseMisfire is the inverse of String.
-func ParseMisfire(word string) (Misfire, bool) {
-	i := slices.Index(misfireNames[:], word)
-	return Misfire(max(i, 0)), i >= 0
+// ParseMissed is the inverse of String.
+func ParseMissed(word string) (Missed, bool) {
+	i := slices.Index(missedNames[:], word)
+	return Missed(max(i, 0)), i >= 0
 }
 
 // ParseOverlap is the inverse of String.
@@ -82,7 +82,7 @@ func NewSkip(at wallclock.Millis, why string) Skip { return Skip{Span{at, at}, w
 
 // The reasons why instants made no occurrence.
 const (
-	SkippedMisfire = "misfire"        // missed; the policy of misfires skips them
+	SkippedMissed  = "missed"         // missed; the policy for missed instants skips them
 	SkippedWindow  = "catchup_window" // missed longer ago than CatchupWindow
 	SkippedLimit   = "catchup_limit"  // missed, and above CatchupLimit
 	SkippedQuota   = "quota"          // the namespace had reached its quota of pending tasks or bytes

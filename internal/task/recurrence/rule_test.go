@@ -44,8 +44,8 @@ func TestCountAgreesWithInstants(t *testing.T) {
 
 func TestPoliciesRoundTrip(t *testing.T) {
 	for m := FireOnce; m <= FireAll; m++ {
-		if got, ok := ParseMisfire(m.String()); !ok || got != m {
-			t.Errorf("misfire %d is %q, which is read as %d, %v", m, m, got, ok)
+		if got, ok := ParseMissed(m.String()); !ok || got != m {
+			t.Errorf("missed %d is %q, which is read as %d, %v", m, m, got, ok)
 		}
 	}
 	for o := AllowOverlap; o <= BufferOne; o++ {
@@ -54,14 +54,14 @@ func TestPoliciesRoundTrip(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"", "Skip", "fire-once", "queue"} {
-		if m, ok := ParseMisfire(word); ok || m != 0 {
+		if m, ok := ParseMissed(word); ok || m != 0 {
 			t.Errorf("%q is read as %v", word, m)
 		}
 		if o, ok := ParseOverlap(word); ok || o != 0 {
 			t.Errorf("%q is read as %v", word, o)
 		}
 	}
-	if m, o := Misfire(99).String(), Overlap(99).String(); m == "" || o == "" {
+	if m, o := Missed(99).String(), Overlap(99).String(); m == "" || o == "" {
 		t.Errorf("%q, %q", m, o)
 	}
 }
@@ -77,23 +77,23 @@ func TestAnAbsenceFiresAndSkipsByPolicy(t *testing.T) {
 		fired   []wallclock.Millis
 		skipped []Skip
 	}{
-		{"fire_once", func(*Rule) {}, []wallclock.Millis{minute(10)}, []Skip{{Span{minute(1), minute(9)}, SkippedMisfire}}},
-		{"skip, the last within its grace", func(r *Rule) { r.Misfire = SkipMissed }, []wallclock.Millis{minute(10)}, []Skip{{Span{minute(1), minute(9)}, SkippedMisfire}}},
-		{"skip, after the grace", func(r *Rule) { r.Misfire, r.Every = SkipMissed, 10*time.Second }, []wallclock.Millis{}, []Skip{{Span{minute(1), minute(10)}, SkippedMisfire}}},
-		{"fire_all with a limit", func(r *Rule) { r.Misfire, r.CatchupLimit = FireAll, 2 }, []wallclock.Millis{minute(9), minute(10)}, []Skip{{Span{minute(1), minute(8)}, SkippedLimit}}},
-		{"fire_all with a window", func(r *Rule) { r.Misfire, r.CatchupWindow = FireAll, 3*time.Minute }, []wallclock.Millis{minute(8), minute(9), minute(10)}, []Skip{{Span{minute(1), minute(7)}, SkippedWindow}}},
-		{"max_runs", func(r *Rule) { r.Misfire, r.MaxRuns = FireAll, 2 }, []wallclock.Millis{minute(1), minute(2)}, nil},
+		{"fire_once", func(*Rule) {}, []wallclock.Millis{minute(10)}, []Skip{{Span{minute(1), minute(9)}, SkippedMissed}}},
+		{"skip, the last within its grace", func(r *Rule) { r.Missed = SkipMissed }, []wallclock.Millis{minute(10)}, []Skip{{Span{minute(1), minute(9)}, SkippedMissed}}},
+		{"skip, after the grace", func(r *Rule) { r.Missed, r.Every = SkipMissed, 10*time.Second }, []wallclock.Millis{}, []Skip{{Span{minute(1), minute(10)}, SkippedMissed}}},
+		{"fire_all with a limit", func(r *Rule) { r.Missed, r.CatchupLimit = FireAll, 2 }, []wallclock.Millis{minute(9), minute(10)}, []Skip{{Span{minute(1), minute(8)}, SkippedLimit}}},
+		{"fire_all with a window", func(r *Rule) { r.Missed, r.CatchupWindow = FireAll, 3*time.Minute }, []wallclock.Millis{minute(8), minute(9), minute(10)}, []Skip{{Span{minute(1), minute(7)}, SkippedWindow}}},
+		{"max_runs", func(r *Rule) { r.Missed, r.MaxRuns = FireAll, 2 }, []wallclock.Millis{minute(1), minute(2)}, nil},
 		{"before its start", func(r *Rule) { r.Start, r.Anchor = minute(11), minute(11) }, []wallclock.Millis{}, nil},
 	} {
 		rule := everyMinute()
 		rule.CatchupWindow, rule.CatchupLimit = DefaultCatchupWindow, DefaultCatchupLimit
 		c.change(&rule)
-		fired, skipped, err := rule.Missed(absence)
+		fired, skipped, err := rule.CatchUp(absence)
 		if err != nil || !slices.Equal(fired, c.fired) || !slices.Equal(skipped, c.skipped) {
 			t.Errorf("%s: fired %v, skipped %v, error %v", c.name, fired, skipped, err)
 		}
 	}
-	if _, _, err := (&Rule{Cron: "0 0 * * *", Zone: "Nowhere"}).Missed(absence); err == nil {
+	if _, _, err := (&Rule{Cron: "0 0 * * *", Zone: "Nowhere"}).CatchUp(absence); err == nil {
 		t.Error("a rule without a zone has no error")
 	}
 }

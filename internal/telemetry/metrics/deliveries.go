@@ -22,7 +22,7 @@ const (
 	delivered = iota
 	replaced
 	failed
-	deferred
+	snoozed
 	refused
 	interrupted
 	unsent
@@ -30,7 +30,7 @@ const (
 )
 
 var outcomeNames = [...]string{
-	delivered: "delivered", replaced: "replaced", failed: "failed", deferred: "deferred",
+	delivered: "delivered", replaced: "replaced", failed: "failed", snoozed: "snoozed",
 	refused: "refused", interrupted: "interrupted", unsent: "unsent", stale: "stale",
 }
 
@@ -130,6 +130,9 @@ func (q *queue) ended(t *task.Task) {
 	}
 }
 
+// OutcomeName returns the label outcome of a settled attempt.
+func OutcomeName(v task.Verdict, after *task.Task) string { return outcomeNames[outcomeOf(v, after)] }
+
 func outcomeOf(v task.Verdict, after *task.Task) int {
 	if after == nil {
 		return stale
@@ -140,8 +143,8 @@ func outcomeOf(v task.Verdict, after *task.Task) int {
 			return delivered
 		}
 		return replaced
-	case task.Deferral:
-		return deferred
+	case task.Snooze:
+		return snoozed
 	case task.Refusal:
 		return refused
 	case task.Interrupted:

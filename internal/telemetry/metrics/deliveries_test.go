@@ -21,7 +21,7 @@ func TestEachWayAnAttemptEndsIsCountedOnceUnderItsWord(t *testing.T) {
 		{"replaced", task.Success, again},
 		{"failed", task.Failure, again},
 		{"failed", task.Failure, left(task.Dead, task.ReasonAge)},
-		{"deferred", task.Deferral, again},
+		{"snoozed", task.Snooze, again},
 		{"refused", task.Refusal, left(task.Dead, "gone")},
 		{"interrupted", task.Interrupted, again},
 		{"unsent", task.Unsent, again},

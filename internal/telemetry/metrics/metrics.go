@@ -35,6 +35,10 @@ type Config struct {
 	// ends. Default: 100.
 	MaxQueues int
 
+	// Embedded is true in a program that embeds a node. It leaves out the metrics
+	// of the API, the store and the Go runtime, which the program has or needs not.
+	Embedded bool
+
 	// Logger logs the failures during scrapes. Default: none.
 	Logger *slog.Logger
 }
@@ -69,16 +73,23 @@ type Metrics struct {
 func New(config Config) *Metrics {
 	m := &Metrics{config: config.withDefaults(), registry: prometheus.NewRegistry()}
 	m.deliveries = newDeliveries(m.registry, m.config)
-	m.requests = newRequests(m.registry)
-	m.store = newStore(m.registry, m.config.Unsynced)
+	shown := m.registry
+	if m.config.Embedded {
+		shown = prometheus.NewRegistry() // nothing reads it
+	}
+	m.requests = newRequests(shown)
+	m.store = newStore(shown, m.config.Unsynced)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "foliot_build_info", Help: "Always 1. The labels name the build.",
 	}, []string{"version", "go_version"})
 	build.WithLabelValues(m.config.Version, runtime.Version()).Set(1)
-	m.registry.MustRegister(build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(build)
+	shown.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// Registry returns the registry of all metrics.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
 // Ask adds sources for the values that each scrape reads, and may be called
 // once.

@@ -37,7 +37,7 @@ var (
 	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
 		"Tasks that schedules created at their instants.", nil, nil)
 	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
-		"Instants of schedules that created no task, by reason. misfire, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace was full. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
+		"Instants of schedules that created no task, by reason. missed, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace was full. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
 
 	runningDesc = prometheus.NewDesc("foliot_attempts_running",
 		"Attempts under way, from the claim to the settlement.", nil, nil)
@@ -202,7 +202,7 @@ func (c *collection) dispatch(d dispatch.Stats, slots int) {
 	c.counter(claimsDesc, d.Moved, "moved")
 	c.counter(claimsDesc, d.Gone, "gone")
 	c.counter(occurrencesDesc, d.Fired)
-	c.counter(skippedDesc, d.Skipped.Misfire, recurrence.SkippedMisfire)
+	c.counter(skippedDesc, d.Skipped.Missed, recurrence.SkippedMissed)
 	c.counter(skippedDesc, d.Skipped.Window, recurrence.SkippedWindow)
 	c.counter(skippedDesc, d.Skipped.Limit, recurrence.SkippedLimit)
 	c.counter(skippedDesc, d.Skipped.Quota, recurrence.SkippedQuota)

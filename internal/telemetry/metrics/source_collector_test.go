@@ -65,7 +65,7 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 		},
 		Dispatch: func() dispatch.Stats {
 			s := dispatch.Stats{Fired: 7}
-			s.Skipped.Misfire, s.Skipped.Window, s.Skipped.Limit, s.Skipped.Quota, s.Skipped.Overlap = 1, 2, 3, 5, 4
+			s.Skipped.Missed, s.Skipped.Window, s.Skipped.Limit, s.Skipped.Quota, s.Skipped.Overlap = 1, 2, 3, 5, 4
 			return s
 		},
 	})
@@ -75,7 +75,7 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 	if families := gather(t, m); families["foliot_tasks"] != nil || families["foliot_task_body_bytes"] != nil {
 		t.Errorf("schedules are counted as tasks: %v", families["foliot_tasks"])
 	}
-	for why, want := range map[string]float64{"misfire": 1, "catchup_window": 2, "catchup_limit": 3, "quota": 5, "overlap": 4} {
+	for why, want := range map[string]float64{"missed": 1, "catchup_window": 2, "catchup_limit": 3, "quota": 5, "overlap": 4} {
 		wantValue(t, m, want, "foliot_schedule_skipped_total", "why", why)
 	}
 	wantValue(t, m, 7, "foliot_schedule_occurrences_total")

@@ -66,7 +66,7 @@ func about(d task.Delivery) []attribute.KeyValue {
 }
 
 var verdictNames = [...]string{
-	task.Success: "delivered", task.Failure: "failed", task.Deferral: "deferred",
+	task.Success: "delivered", task.Failure: "failed", task.Snooze: "snoozed",
 	task.Refusal: "refused", task.Interrupted: "interrupted", task.Unsent: "unsent",
 }
 
