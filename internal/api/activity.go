@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/activity"
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 // The bounds of the time that a history covers, which has steps of ten seconds.
 const minHistory, maxHistory = 10 * time.Second, time.Hour
 
 var (
-	outcomeParam = param{name: "outcome", about: "Only attempts with one of these outcomes.", enum: []string{"delivered", "failed", "deferred", "refused", "interrupted", "lost_lease"}, repeated: true}
+	outcomeParam = param{name: "outcome", about: "Only attempts with one of these outcomes.", enum: []string{"delivered", "failed", "snoozed", "refused", "interrupted", "lost_lease"}, repeated: true}
 	forParam     = param{name: "for", about: "The time that the history covers, until now; 1h by default, which is the maximum.", format: duration}
 )
 
@@ -21,7 +22,7 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 	}
 	span := r.query.span(forParam, maxHistory)
 	if span < minHistory || span > maxHistory {
-		return refuse("out_of_range", "for", "must be between "+minHistory.String()+" and "+maxHistory.String())
+		return refuse("out_of_range", "for", "must be between "+timespan.Text(minHistory)+" and "+timespan.Text(maxHistory))
 	}
 	history := s.cfg.Engine.History(r.oneOrAll(), max(s.now().Add(-span), r.since()))
 	history.Node = s.nodeName()

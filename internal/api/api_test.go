@@ -178,7 +178,7 @@ func TestACreateReturnsTheTask(t *testing.T) {
 	if err != nil || due.Before(before.Add(30*time.Minute)) || due.After(time.Now().Add(30*time.Minute+time.Second)) {
 		t.Errorf("due at %s, asked for 30m at %s", got.DueAt, before)
 	}
-	if got.Name != "order-42-close" || got.State != "scheduled" || got.Durability != "memory" || got.Version != 1 || got.ID == "" || got.Delay != "30m0s" {
+	if got.Name != "order-42-close" || got.State != "scheduled" || got.Durability != "memory" || got.Version != 1 || got.ID == "" || got.Delay != "30m" {
 		t.Errorf("got %+v", got)
 	}
 	if got.BodySize != len(`{"order": 42}`) || got.HTTP.Body != nil {

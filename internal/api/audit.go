@@ -63,14 +63,12 @@ func (r *request) auditFilter() settings.AuditFilter {
 	return f
 }
 
-// record adds an entry about tasks to the audit log, at most as often as the
+// record adds entries about tasks to the audit log, at most as often as the
 // namespace may edit its settings. No person is faster than that, and a program
 // that claims to be one must not push out other entries.
-func (s *Server) record(r *request, e settings.AuditEntry) error {
-	if taken, _ := s.gate.Take(r.quotas(), settings.EditRate, 1, time.Now()); taken == 0 {
-		return nil
-	}
-	return s.store.note(r.Context(), s.now(), e)
+func (s *Server) record(r *request, entries ...settings.AuditEntry) error {
+	taken, _ := s.gate.Take(r.quotas(), settings.EditRate, len(entries), time.Now())
+	return s.store.note(r.Context(), s.now(), entries[:taken]...)
 }
 
 // recordMany records a change of several tasks, if it changed any.

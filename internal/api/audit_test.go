@@ -84,7 +84,7 @@ func TestTheAuditLogHasWhatPeopleDo(t *testing.T) {
 		}
 		want := []string{
 			"task.patch c from the page", "task.cancel c from the command line",
-			"tasks.move  by 1h0m0s prefix=d: changed 1, accepted 0, skipped 0", "tasks.cancel  all=true&state=scheduled: changed 2, accepted 0, skipped 0",
+			"tasks.move  by 1h prefix=d: changed 1, accepted 0, skipped 0", "tasks.cancel  all=true&state=scheduled: changed 2, accepted 0, skipped 0",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the log has\n%s", strings.Join(got, "\n"))

@@ -131,7 +131,7 @@ func authorize(w http.ResponseWriter, rt *route, t *settings.AccessToken) error 
 // one that an operator names. A token of another namespace is refused before
 // the lookup, so the reply does not reveal whether the named one exists.
 func (c *caller) selectNamespace(r *http.Request) error {
-	name, err := header(r, wire.NamespaceHeader)
+	name, err := header(r.Header, wire.NamespaceHeader)
 	if err != nil {
 		return err
 	}
@@ -273,9 +273,12 @@ func closing(w http.ResponseWriter, r *http.Request) {
 
 // waitFor sets Retry-After and returns err.
 func waitFor(w http.ResponseWriter, d time.Duration, err error) error {
-	w.Header().Set("Retry-After", strconv.FormatInt(int64(max(1, (d+time.Second-1)/time.Second)), 10))
+	w.Header().Set("Retry-After", strconv.Itoa(seconds(d)))
 	return err
 }
+
+// seconds returns d in seconds, rounded up, and at least 1.
+func seconds(d time.Duration) int { return int(max(1, (d+time.Second-1)/time.Second)) }
 
 // peer returns the address of the other end of r's connection.
 func peer(r *http.Request) netip.Addr {

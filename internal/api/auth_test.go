@@ -318,6 +318,7 @@ func TestABodyAfterTheEndOfItsTokenChangesNothing(t *testing.T) {
 		{"POST", "/v1/tasks", hour},
 		{"PUT", "/v1/tasks/a", hour},
 		{"POST", "/v1/tasks/batch", `{"tasks": [` + hour + `]}`},
+		{"POST", "/v1/tasks/batch", `{"calls": [{"create": ` + hour + `}]}`},
 		{"POST", "/v1/publish?url=http://localhost/", "x"},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		// Time
 		{"both at and delay", create, with(`"at": "2030-01-01T00:00:00Z"`), 400, "two_due_times", "delay", nil},
 		{"neither at nor delay", create, `{"http": {"url": "http://example.com/"}}`, 400, "no_due_time", "at", nil},
-		{"a time without zone", create, `{"at": "2030-01-01T00:00:00", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a time without zone", create, `{"at": "2030-01-01T00:00:00", "http": {"url": "http://example.com/"}}`, 400, "required", "timezone", nil},
 		{"a time with an hour of one digit", create, `{"at": "2030-01-01T0:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a time with a comma", create, `{"at": "2030-01-01T00:00:00,5Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a leap second of a zone", create, `{"at": "2017-01-01T00:59:60.5+01:00", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},

@@ -58,6 +58,21 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
+// A client that coalesces its calls sends such batches; compare with 64 creates.
+func BenchmarkBatchOf64Calls(b *testing.B) {
+	s := api.New(api.Config{}, devNull{settings: settings.NewSettings()})
+	calls := make([]string, 64)
+	for i := range calls {
+		calls[i] = `{"create":` + item(i) + `}`
+	}
+	body := `{"calls":[` + strings.Join(calls, ",") + `]}`
+	b.ReportAllocs()
+	for b.Loop() {
+		post(b, s, "/v1/tasks/batch", body, 200)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/create")
+}
+
 func BenchmarkBatchOf1000(b *testing.B) {
 	s := api.New(api.Config{}, devNull{settings: settings.NewSettings()})
 	items := make([]string, 1000)

@@ -43,9 +43,12 @@ func (l *boundStore) logChanges(ctx context.Context, steps []store.Step, replies
 	}
 }
 
-// note adds an entry to the audit log.
-func (l *boundStore) note(ctx context.Context, now task.Millis, e settings.AuditEntry) error {
-	_, err := l.Configure(ctx, now, []settings.Edit{settings.Note{e}})
+// note adds entries to the audit log.
+func (l *boundStore) note(ctx context.Context, now task.Millis, entries ...settings.AuditEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err := l.Configure(ctx, now, []settings.Edit{settings.Note(entries)})
 	return err
 }
 

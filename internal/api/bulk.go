@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -96,9 +97,9 @@ func (s *Server) moveMany(w http.ResponseWriter, r *request) error {
 func moveText(p *task.Patch) string {
 	switch {
 	case p.When == nil:
-		return "by " + p.Shift.String()
+		return "by " + timespan.Text(p.Shift)
 	case p.When.Relative:
-		return "in " + p.When.Delay.String()
+		return "in " + timespan.Text(p.When.Delay)
 	}
 	return "to " + showTime(p.When.At)
 }

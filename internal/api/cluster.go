@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) cluster(w http.ResponseWriter, r *request) error {
 	return s.reply(w, r, http.StatusOK, c)
 }
 
-func uptime(d time.Duration) string { return max(d, 0).Truncate(time.Second).String() }
+func uptime(d time.Duration) string { return timespan.Text(max(d, 0).Truncate(time.Second)) }
 
 func (s *Server) showNode(n *store.Node) wire.Node {
 	return wire.Node{

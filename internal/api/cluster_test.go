@@ -125,7 +125,7 @@ func TestNodesAndShardsAreShown(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	a, b := c.Nodes[0], c.Nodes[1]
-	if a.Name != "a" || !a.Self || !a.Ready || a.Uptime != "1m0s" || *a.Owned != 1 || *a.Wanted != 2 || a.LastSeenAt == "" {
+	if a.Name != "a" || !a.Self || !a.Ready || a.Uptime != "1m" || *a.Owned != 1 || *a.Wanted != 2 || a.LastSeenAt == "" {
 		t.Errorf("%+v", a)
 	}
 	if b.Ready || b.Self || b.Version != "unknown" || b.Address != "10.0.0.7:8080" || *b.Owned != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api/decode"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -18,36 +19,33 @@ import (
 // queue, or keep the values in s. The queue can be the last field, so defaults is
 // called at the end. decodeTask validates only the form of the JSON.
 func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
-	var at, delay bool
+	var due dueTime
 	f := taskFields{spec: s, plain: fieldsOfTask, bodyLimit: bodyLimit}
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
 			s.Name, err = r.name()
-		case "at":
-			at = true
-			s.When.At, err = r.instant()
-		case "delay":
-			delay = true
-			s.When.Delay, err = r.duration()
 		case "first_attempt_at":
-			s.When.Next, err = r.instant()
+			due.when.Next, err = r.instant()
 		case "traceparent":
 			s.Trace, err = r.traceparent()
 		default:
-			err = f.read(r, key)
+			var known bool
+			if known, err = due.read(r, key); !known {
+				err = f.read(r, key)
+			}
 		}
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case at && delay:
-		return refuse("two_due_times", "delay", "cannot be combined with at")
-	case !at && !delay:
+	}
+	if !due.at && !due.delay && !due.zoned {
 		return refuse("no_due_time", "at", "missing due time: send at (a time) or delay (a duration)")
 	}
-	s.When.Relative = delay
+	if s.When, err = due.resolve(); err != nil {
+		return err
+	}
 	return f.fillDefaults(defaults)
 }
 
@@ -446,9 +444,9 @@ func isRFC3339(parsed string) bool {
 }
 
 func parseDuration(field, s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
+	d, err := timespan.Parse(s)
 	if err != nil {
-		return 0, refuse("bad_duration", field, "invalid duration: use Go's form, such as 90s, 1h30m or 250ms; h is the largest unit, and 100 years the maximum")
+		return 0, refuse("bad_duration", field, "invalid duration: "+err.Error()+"; the maximum is 100 years")
 	}
 	return d, nil
 }

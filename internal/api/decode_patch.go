@@ -5,31 +5,27 @@ import "github.com/foliot/foliot/internal/task"
 // decodePatch reads a patch: the fields of f.spec that are not null, and the rest in
 // f.patch.
 func (r *reader) decodePatch(f *taskFields) error {
-	var at, delay bool
-	var when task.When
+	var due dueTime
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
-		case "at":
-			at = true
-			when.At, err = r.instant()
-		case "delay":
-			delay = true
-			when.Delay, err = r.duration()
 		case "name":
 			err = refuse("unknown_field", "", "a task's name cannot change")
 		default:
-			err = f.read(r, key)
+			var known bool
+			if known, err = due.read(r, key); !known {
+				err = f.read(r, key)
+			}
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if at && delay {
-		return refuse("two_due_times", "delay", "cannot be combined with at")
+	when, err := due.resolve()
+	if err != nil {
+		return err
 	}
-	if at || delay {
-		when.Relative = delay
+	if due.at || due.delay {
 		f.patch.When = &when
 	}
 	s, p, has := f.spec, f.patch, f.given|f.null
@@ -56,36 +52,35 @@ func change[T any](has fieldSet, field **T, value *T) {
 
 // decodeMove reads the new due time of a move by filter.
 func (r *reader) decodeMove(p *task.Patch) error {
-	var when task.When
-	fields := 0
+	var due dueTime
+	shifts := false
 	err := r.Object(func(key []byte) (err error) {
-		fields++
-		switch string(key) {
-		case "at":
-			when.At, err = r.instant()
-		case "delay":
-			when.Relative = true
-			when.Delay, err = r.duration()
-		case "by":
+		if string(key) == "by" {
+			shifts = true
 			if p.Shift, err = r.duration(); err == nil && p.Shift == 0 {
 				err = refuse("out_of_range", "", "must not be zero: the tasks would not move")
 			}
-		default:
-			err = refuse("unknown_field", "", "unknown field: a move has at, delay or by")
+			return err
+		}
+		known, err := due.read(r, key)
+		if !known {
+			err = refuse("unknown_field", "", "unknown field: a move has at with or without timezone, delay or by")
 		}
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case fields == 0:
+	case !due.at && !due.delay && !due.zoned && !shifts:
 		return refuse("required", "", "missing: a move needs at, delay or by")
-	case fields > 1:
+	case shifts && (due.at || due.delay || due.zoned), due.at && due.delay:
 		return refuse("two_due_times", "", "a move has only one of at, delay and by")
-	case p.Shift == 0:
-		p.When = &when
+	case shifts:
+		return nil
 	}
-	return nil
+	when, err := due.resolve()
+	p.When = &when
+	return err
 }
 
 // textEdits reads changes of a map of strings, in which null removes a key.

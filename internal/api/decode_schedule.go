@@ -91,8 +91,8 @@ func (r *reader) decodeRuleField(rule *recurrence.Rule, key []byte) (known bool,
 		rule.End, err = r.bound()
 	case "anchor":
 		rule.Anchor, err = r.bound()
-	case "misfire":
-		rule.Misfire, err = choice(r, "bad_policy", recurrence.ParseMisfire, "fire_once", "skip", "fire_all")
+	case "missed":
+		rule.Missed, err = choice(r, "bad_policy", recurrence.ParseMissed, "fire_once", "skip", "fire_all")
 	case "overlap":
 		rule.Overlap, err = choice(r, "bad_policy", recurrence.ParseOverlap, "allow", "skip", "buffer_one")
 	default:

@@ -1,12 +1,10 @@
 package api
 
 import (
-	"encoding/base64"
-	"strings"
-
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/webhook"
 )
 
 var (
@@ -113,10 +111,7 @@ func (r *reader) secret() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const shortest, longest = 24, 64 // Standard Webhooks
-	encoded, ok := strings.CutPrefix(text, settings.SecretPrefix)
-	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < shortest || len(key) > longest {
+	if webhook.CheckSecret(text) != nil {
 		return "", refuse("bad_secret", "", "must be whsec_ and 24 to 64 bytes in base64; if absent, the server makes a secret")
 	}
 	return text, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -164,7 +165,7 @@ func showDue(now task.Millis, scheduled int64, c rings.Counts) *wire.Due {
 		Time: showTime(now), Scheduled: scheduled, Overdue: c.Overdue, Later: scheduled - c.Overdue - c.Future, Rings: make([]wire.DueRing, len(c.Rings)),
 	}
 	for i, r := range c.Rings {
-		ring := wire.DueRing{Slot: (time.Duration(r.Slot) * time.Millisecond).String(), From: showTime(r.From), Counts: r.All, Held: r.Held}
+		ring := wire.DueRing{Slot: timespan.Text(time.Duration(r.Slot) * time.Millisecond), From: showTime(r.From), Counts: r.All, Held: r.Held}
 		for _, q := range r.Queues {
 			ring.Queues = append(ring.Queues, wire.DueQueue{Namespace: q.Namespace, Queue: q.Queue, Counts: q.Slots})
 		}

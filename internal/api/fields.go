@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/internal/wire/fields"
 )
@@ -208,7 +209,7 @@ var asText = fields.Rules(
 		if d == nil {
 			return ""
 		}
-		return d.String()
+		return timespan.Text(*d)
 	}),
 	fields.Convert(func(text string) *string { return &text }),
 )

@@ -106,7 +106,7 @@ func sample(f reflect.StructField) any {
 	case reflect.String:
 		switch {
 		case f.Tag.Get("pattern") == "duration":
-			return "1m0s"
+			return "1m"
 		case f.Tag.Get("format") == "uri":
 			return "https://example.com/"
 		}

@@ -12,7 +12,7 @@ import (
 // from the request, so a repeated request finds the tasks of the first one.
 
 func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
-	key, err := idempotencyKey(r.Request)
+	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
@@ -26,16 +26,19 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	at := s.now()
 	spec, idem := t.Template(triggeredName(t, key, at), task.NewID(at), at), idempotency(key, &task.Spec{}, schedulePath+"/trigger", t.ScheduleName())
 	spec.Trace = s.trace(r.Request)
+	c := call{change: task.Create{Spec: spec, Idempotency: idem}, status: http.StatusCreated}
 	if stale != nil {
-		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, stale)
+		if c, err = unlessRepeated(http.StatusCreated, spec.Key, idem, stale); err != nil {
+			return err
+		}
 	}
-	return s.createSpec(w, r, at, spec, idem)
+	return s.call(w, r, at, c)
 }
 
 // condition returns the schedule in the path of r; stale is the error to return
 // if its version is not the one that r requires.
 func (s *Server) condition(r *request) (t *task.Task, stale, err error) {
-	cond, err := precondition(r.Request)
+	cond, err := precondition(r.Header)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -262,7 +262,7 @@ func (d describer) open() {
 	name := d.registry.Schema(reflect.TypeFor[wire.Task](), false, "").Properties["name"]
 	name.Pattern, name.MaxLength = `^[0-9A-Za-z][0-9A-Za-z._:@-]*$`, nil
 	d.always(wire.Task{}, "name", "queue", "timeout", "priority", "retry")
-	d.always(wire.Schedule{}, "misfire", "catchup_window", "catchup_limit", "overlap", "paused", "runs")
+	d.always(wire.Schedule{}, "missed", "catchup_window", "catchup_limit", "overlap", "paused", "runs")
 }
 
 // always marks fields as required in replies that are optional in requests.
@@ -296,7 +296,7 @@ func (d describer) detail() {
 
 // durationPattern is the grammar of parseDuration, for clients that check their
 // requests, without a bound on the value.
-const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+const durationPattern = `^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(d|ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*)$`
 
 func (p param) describe(in string) *huma.Param {
 	schema := &huma.Schema{Type: huma.TypeString, Format: p.format}

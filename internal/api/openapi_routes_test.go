@@ -64,9 +64,23 @@ var (
 	bulk       = []reply{{status: 200, about: "The number of changed tasks.", body: wire.BulkReply{}}}
 )
 
-// batchInput is the body of a batch.
+// batchInput is the body of a batch, which has tasks or calls.
 type batchInput struct {
-	Tasks []wire.TaskInput `json:"tasks" nullable:"false" maxItems:"1000"`
+	Tasks []wire.TaskInput `json:"tasks,omitempty" nullable:"false" maxItems:"1000" doc:"Tasks to create. The results only name them. Without a name, a repeated batch creates a task twice."`
+	Calls []batchCall      `json:"calls,omitempty" nullable:"false" maxItems:"1000" doc:"Calls, in place of tasks. Two calls about one task are made in their order."`
+}
+
+// batchCall is one call of a batch, with exactly one verb, and what a single request
+// has as its headers.
+type batchCall struct {
+	Create *wire.TaskInput `json:"create,omitempty" doc:"As POST /v1/tasks."`
+	Put    *wire.TaskInput `json:"put,omitempty" doc:"As PUT /v1/tasks/{name}. The task must have a name."`
+	Cancel string          `json:"cancel,omitempty" maxLength:"256" doc:"The name of a task, as DELETE /v1/tasks/{name}."`
+	Touch  string          `json:"touch,omitempty" maxLength:"256" doc:"The name of a task, as POST /v1/tasks/{name}/touch."`
+
+	Key         string `json:"key,omitempty" maxLength:"256" doc:"The Idempotency-Key of a create or put. A single request with the same key and task is a repeat of the call, and the other way round."`
+	IfMatch     string `json:"if_match,omitempty" example:"\"0197c2f0-5b1e-7f3a-9c1d-2a4b6c8d0e1f.1\"" doc:"As the header If-Match, with the quotes. Not with create."`
+	IfNoneMatch string `json:"if_none_match,omitempty" enum:"*" doc:"As the header If-None-Match. Not with create."`
 }
 
 // descriptions has the description of each route, by its method and its path.
@@ -78,9 +92,9 @@ var descriptions = map[string]description{
 		replies: []reply{created},
 	},
 	"POST " + tasksPath + "/batch": {
-		tag: "tasks", id: "createTasks", summary: "Create up to 1000 tasks",
-		about: "Not atomic: each item is created or refused by itself. The results have the order of the items. " +
-			"At most 16 MiB. Invalid JSON refuses the whole batch; any other error in an item refuses only that item.",
+		tag: "tasks", id: "createTasks", summary: "Create up to 1000 tasks, or make up to 1000 calls",
+		about: "Not atomic: each item is made or refused by itself, with the checks, rates and conditions of a single request, but all of them cost one durable write. " +
+			"The results have the order of the items. At most 16 MiB. Invalid JSON refuses the whole batch; any other error in an item refuses only that item.",
 		body:    batchInput{},
 		replies: []reply{{status: 200, about: "A result for each item.", body: wire.BatchReply{}}},
 	},

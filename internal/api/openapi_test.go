@@ -32,6 +32,10 @@ func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
 	}
 }
 
+func TestTheReferenceOfTheAPIIsAsItWas(t *testing.T) {
+	golden(t, "API", "../../docs/api-reference.md", api.Reference())
+}
+
 // golden compares a text with a file: programs and people rely on the text. run
 // is the value of RUN with which make golden writes the file.
 func golden(t *testing.T, run, file, got string) {

@@ -23,7 +23,7 @@ const pagesPath = "/docs/"
 var pages = sync.OnceValue(func() map[string]fixedText {
 	files := map[string]string{"problems.md": "# Problems\n"}
 	for _, p := range problemTypes {
-		files["problems.md"] += fmt.Sprintf("\n## %s\n\nStatus %d. %s\n%s\n", p.Code, p.Status, p.Meaning, strings.ReplaceAll(p.Remedy, "](#", "](api.md#"))
+		files["problems.md"] += fmt.Sprintf("\n## %s\n\nStatus %d. %s\n%s\n", p.Code, p.Status, p.Meaning, strings.ReplaceAll(p.Remedy, "](#", "](api-reference.md#"))
 	}
 	_ = fs.WalkDir(docs.Pages, ".", func(file string, _ fs.DirEntry, _ error) error { // never an error: they are in the program
 		if text, err := docs.Pages.ReadFile(file); err == nil {

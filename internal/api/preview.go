@@ -166,7 +166,7 @@ func (p *rulePreview) compute() (reply wire.RulePreview, err error) {
 }
 
 func (p *rulePreview) absence(zone *time.Location) (*wire.Absence, error) {
-	fired, skipped, err := p.rule.Missed(p.away)
+	fired, skipped, err := p.rule.CatchUp(p.away)
 	if err != nil {
 		return nil, err
 	}

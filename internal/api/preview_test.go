@@ -68,9 +68,9 @@ func TestAPreviewHasTheEffectOfAnAbsence(t *testing.T) {
 		latest  string
 		skipped []wire.SkippedInstants
 	}{
-		{`{"cron": "* * * * *"}`, 1, "2027-01-01T01:00:00.000Z", []wire.SkippedInstants{{From: "2027-01-01T00:01:00.000Z", Until: "2027-01-01T00:59:00.000Z", Why: "misfire"}}},
-		{`{"every": "1m", "misfire": "fire_all"}`, 60, "2027-01-01T01:00:00.000Z", []wire.SkippedInstants{}},
-		{`{"every": "1m", "misfire": "fire_all", "catchup_limit": 7}`, 7, "2027-01-01T01:00:00.000Z", []wire.SkippedInstants{{From: "2027-01-01T00:01:00.000Z", Until: "2027-01-01T00:53:00.000Z", Why: "catchup_limit"}}},
+		{`{"cron": "* * * * *"}`, 1, "2027-01-01T01:00:00.000Z", []wire.SkippedInstants{{From: "2027-01-01T00:01:00.000Z", Until: "2027-01-01T00:59:00.000Z", Why: "missed"}}},
+		{`{"every": "1m", "missed": "fire_all"}`, 60, "2027-01-01T01:00:00.000Z", []wire.SkippedInstants{}},
+		{`{"every": "1m", "missed": "fire_all", "catchup_limit": 7}`, 7, "2027-01-01T01:00:00.000Z", []wire.SkippedInstants{{From: "2027-01-01T00:01:00.000Z", Until: "2027-01-01T00:53:00.000Z", Why: "catchup_limit"}}},
 		{`{"cron": "0 12 * * *"}`, 0, "", []wire.SkippedInstants{}},
 	} {
 		got := s.previewRule(absence, c.rule).Absence

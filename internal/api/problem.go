@@ -190,18 +190,19 @@ func notAllowed(code, field string, words []string) error {
 // otherwise send 200, and a 200 is a promise.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if isLogged(p) {
-		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
-			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
-	}
-	soon := p.Status == http.StatusServiceUnavailable || p.Code == "too_many_at_once"
-	if soon && w.Header().Get("Retry-After") == "" {
+	s.logFailure(r, p, err)
+	if soon(p) && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	if p.Status == http.StatusTooManyRequests {
 		s.delayRefusal(r.Context(), w, p.Code)
 	}
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
+}
+
+// soon reports whether a refused request can be repeated in a second.
+func soon(p wire.Problem) bool {
+	return p.Status == http.StatusServiceUnavailable || p.Code == "too_many_at_once"
 }
 
 // delayRefusal delays a reply with status 429, because a client that repeats at
@@ -232,10 +233,15 @@ const (
 	maxDelayed = 1 << 12
 )
 
-// isLogged reports whether the reply p to a failed request is logged. A store
-// that stopped or is unreachable has logged the reason itself.
-func isLogged(p wire.Problem) bool {
-	return p.Status == http.StatusInternalServerError || slices.Contains([]string{"capacity", "store_unfit", "durability_not_met"}, p.Code)
+// logFailure logs the failure of a request, and reports whether it did. Most problems
+// are not logged: a store that stopped or is unreachable has logged the reason.
+func (s *Server) logFailure(r *http.Request, p wire.Problem, err error) (logged bool) {
+	logged = p.Status == http.StatusInternalServerError || slices.Contains([]string{"capacity", "store_unfit", "durability_not_met"}, p.Code)
+	if logged {
+		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
+	}
+	return logged
 }
 
 // crashed replies to a request after a panic of its handler.

@@ -3,8 +3,8 @@ package api
 import "github.com/foliot/foliot/internal/task"
 
 // problemTypes lists the codes that a problem can have, including the codes of
-// package task's field and state errors. OpenAPI prints the list, and docs/api.md
-// has it with an anchor for each code.
+// package task's field and state errors. OpenAPI prints the list, and
+// docs/api-reference.md has it with an anchor for each code.
 var problemTypes = []struct {
 	Code    string
 	Status  int
@@ -60,7 +60,7 @@ var problemTypes = []struct {
 	{"name_mismatch", 400, "The name in the body differs from the name in the path.", "Leave it out of the body."},
 	{"bad_name", 400, "A name has other characters, or is too long.", "Use letters, digits and `. _ : -`; begin with a letter or digit."},
 	{"bad_time", 400, "A time is not RFC 3339.", "Send a time such as `2030-01-02T15:04:05.250Z`."},
-	{"bad_duration", 400, "A duration is not in Go's form.", "Send a duration such as `90s` or `1h30m`."},
+	{"bad_duration", 400, "A duration has another form.", "Send a duration such as `90s`, `1h30m` or `3d`."},
 	{"bad_traceparent", 400, "A traceparent is not in the form of W3C Trace Context.", "Correct it, or leave it out."},
 	{"bad_priority", 400, "A priority is not high, normal or low.", "Use a value in `allowed`."},
 	{"bad_base64", 400, "body_base64 is not base64.", "Use the standard alphabet, with padding."},

@@ -16,42 +16,6 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// problemsTable returns the table of all problem types in docs/api.md.
-func problemsTable() string {
-	var b strings.Builder
-	b.WriteString("| code | status | meaning | remedy |\n|---|---|---|---|\n")
-	for _, p := range problemTypes {
-		fmt.Fprintf(&b, "| <a id=%q></a>`%s` | %d | %s | %s |\n", p.Code, p.Code, p.Status, p.Meaning, p.Remedy)
-	}
-	return b.String()
-}
-
-// The type of a problem is the URL of its row.
-func TestThePageOfTheAPIListsAllProblemTypes(t *testing.T) {
-	const page = "../../docs/api.md"
-	b, err := os.ReadFile(page)
-	fatal.If(t, err)
-	text, table := string(b), problemsTable()
-	first := strings.Index(text, "| code | status | meaning | remedy |")
-	if first < 0 {
-		t.Fatalf("%s has no table of problem types", page)
-	}
-	length := strings.Index(text[first:], "\n\n") + 1
-	if got := text[first : first+length]; got != table {
-		if os.Getenv("UPDATE_GOLDEN") == "" {
-			t.Errorf("the table of problem types in %s differs from problem_types.go: `make golden PKG=./internal/api RUN=API` writes it, and the OpenAPI document", page)
-		} else if err := os.WriteFile(page, []byte(text[:first]+table+text[first+length:]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
-		if slug := strings.ReplaceAll(strings.ToLower(heading), " ", "-"); ok && strings.HasPrefix(line, "#") && statusByCode[slug] != 0 {
-			t.Errorf("the heading %q has the anchor of a problem type", heading)
-		}
-	}
-}
-
 // A row for a code that no reply has would document nothing. So each code is a
 // string in a shipped file other than problem_types.go.
 func TestEveryProblemTypeIsUsed(t *testing.T) {

@@ -28,7 +28,7 @@ var publishHeaders = []param{
 }
 
 func (s *Server) publish(w http.ResponseWriter, r *request) error {
-	key, err := idempotencyKey(r.Request)
+	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
@@ -50,10 +50,12 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	at := s.now()
-	if err := s.finalize(r, &spec, key, at); err != nil {
-		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, published(err))
+	c, err := s.createCall(r, &spec, idem, key, at)
+	if err != nil {
+		return published(err)
 	}
-	return s.createSpec(w, r, at, spec, idem)
+	c.refused = published(c.refused)
+	return s.call(w, r, at, c)
 }
 
 func instructions(r *http.Request, spec *task.Spec, given *fieldSet) error {
@@ -62,7 +64,7 @@ func instructions(r *http.Request, spec *task.Spec, given *fieldSet) error {
 		if !strings.HasPrefix(name, "Foliot-") || strings.HasPrefix(name, forwardPrefix) || name == wire.NamespaceHeader || name == wire.ClientHeader {
 			continue
 		}
-		value, err := header(r, name)
+		value, err := header(r.Header, name)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -152,7 +153,7 @@ func (q query) number(p param, usual int) int {
 
 // span returns a duration, or usual if it is absent.
 func (q query) span(p param, usual time.Duration) time.Duration {
-	if d, err := time.ParseDuration(q.Get(p.name)); err == nil {
+	if d, err := timespan.Parse(q.Get(p.name)); err == nil {
 		return d
 	}
 	return usual

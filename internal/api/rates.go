@@ -32,14 +32,26 @@ func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int)
 	return nil
 }
 
-// checkPutRate is checkRate for a PUT, and takes a create. For a PUT that replaces
-// a record, changed takes a change afterwards, so checkPutRate refuses the PUT
+// takeRate takes a unit of the rate that c counts for. If none is left, it returns
+// the refusal, and the time until c can be repeated. A put takes a create; if it
+// replaces a record, changed takes a change afterwards, so takeRate refuses the put
 // while no change is available.
-func (s *Server) checkPutRate(w http.ResponseWriter, r *request) error {
-	if err := s.checkChangeRate(w, r); err != nil {
-		return err
+func (s *Server) takeRate(r *request, c task.Change) (wait time.Duration, err error) {
+	n, rate, now := r.quotas(), settings.ChangeRate, time.Now()
+	switch c.(type) {
+	case task.Replace, task.PutSchedule:
+		if wait = s.gate.Wait(n, rate, now); wait > 0 {
+			return wait, overRate(n, rate)
+		}
+		rate = settings.CreateRate
+	case task.Create, task.Repeat:
+		rate = settings.CreateRate
 	}
-	return s.checkRate(w, r, settings.CreateRate)
+	taken, wait := s.gate.Take(n, rate, 1, now)
+	if taken == 0 {
+		err = overRate(n, rate)
+	}
+	return wait, err
 }
 
 // checkChangeRate is checkRate for a request whose number of changes is not known

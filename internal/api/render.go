@@ -2,14 +2,18 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -25,17 +29,21 @@ func (s *Server) replyRecord(w http.ResponseWriter, r *request, status int, show
 	return s.reply(w, r, status, shown)
 }
 
-// replyChange replies to a change, without the body, which the client sent or
-// did not request.
-func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done task.Result) error {
-	t := done.Task
-	shown := s.show(r, t.WithoutBody())
-	shown.Durability = s.durability(r)
-	shown.UnderWay, shown.Already = done.UnderWay, done.Already
+// replyChange replies to a change.
+func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done *store.Reply) error {
 	if status == http.StatusCreated {
-		w.Header().Set("Location", tasksPath+"/"+t.Name)
+		w.Header().Set("Location", tasksPath+"/"+done.Task.Name)
 	}
-	return s.replyRecord(w, r, status, shown, t.ETag())
+	return s.replyRecord(w, r, status, s.showChange(r, done), done.Task.ETag())
+}
+
+// showChange returns the task of a change, without the body, which the client sent
+// or did not request.
+func (s *Server) showChange(r *request, done *store.Reply) *wire.Task {
+	shown := s.show(r, done.Task.WithoutBody())
+	shown.Durability = cmp.Or(done.Durability, s.store.Standing().Durability)
+	shown.UnderWay, shown.Already = done.UnderWay, done.Already
+	return shown
 }
 
 // fillTask sets the fields that show does not set itself: lists have many tasks, so
@@ -51,7 +59,7 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 		TaskInput: wire.TaskInput{
 			Name:     t.Name,
 			Queue:    t.Queue,
-			Timeout:  t.Timeout.String(),
+			Timeout:  timespan.Text(t.Timeout),
 			Priority: t.Priority.String(),
 			Labels:   t.Labels,
 			Retry:    showRetry(t.Retry),
@@ -69,12 +77,12 @@ func (s *Server) show(r *request, t *task.Task) *wire.Task {
 	}
 	fillTask(shown, t)
 	if t.Relative {
-		shown.Delay = t.Delay.String()
+		shown.Delay = timespan.Text(t.Delay)
 	} else {
 		shown.At = showTime(t.OriginalDue)
 	}
 	if t.ExpireAfter != 0 {
-		shown.ExpireAfter = t.ExpireAfter.String()
+		shown.ExpireAfter = timespan.Text(t.ExpireAfter)
 	}
 	if t.OnDead != "" {
 		shown.OnDead = &t.OnDead
@@ -152,9 +160,9 @@ func showBody(h *wire.HTTPInput, r task.Request) {
 func showRetry(r task.Retry) *wire.Retry {
 	return &wire.Retry{
 		MaxAttempts: &r.MaxAttempts,
-		MinBackoff:  r.MinBackoff.String(),
-		MaxBackoff:  r.MaxBackoff.String(),
-		MaxAge:      r.MaxAge.String(),
+		MinBackoff:  timespan.Text(r.MinBackoff),
+		MaxBackoff:  timespan.Text(r.MaxBackoff),
+		MaxAge:      timespan.Text(r.MaxAge),
 	}
 }
 
@@ -167,9 +175,9 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 			Status:    a.Status,
 			Error:     showError(r, a),
 			Reply:     a.Reply,
-			LatencyMS: float64(a.Latency.Microseconds()) / 1000,
-			LateMS:    a.Late.Milliseconds(),
-			WaitedMS:  a.Waited.Milliseconds(),
+			LatencyMS: millisOf(a.Latency),
+			LateMS:    millisOf(a.Late),
+			WaitedMS:  millisOf(a.Waited),
 		}
 	}
 	return shown
@@ -213,3 +221,7 @@ func showOptional(m task.Millis) string {
 	}
 	return showTime(m)
 }
+
+// millisOf returns d in milliseconds. They have a fraction, because the usual
+// lateness is below one.
+func millisOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

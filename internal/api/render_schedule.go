@@ -7,6 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -53,10 +54,10 @@ func scheduleState(r *task.Recurrence) string {
 func showRule(r *recurrence.Rule) wire.ScheduleRule {
 	shown := wire.ScheduleRule{
 		Start: showOptional(r.Start), End: showOptional(r.End), MaxRuns: r.MaxRuns, Jitter: showDuration(r.Jitter),
-		Misfire: r.Misfire.String(), CatchupWindow: r.CatchupWindow.String(), CatchupLimit: r.CatchupLimit, Overlap: r.Overlap.String(),
+		Missed: r.Missed.String(), CatchupWindow: timespan.Text(r.CatchupWindow), CatchupLimit: r.CatchupLimit, Overlap: r.Overlap.String(),
 	}
 	if r.Cron == "" {
-		shown.Every = r.Every.String()
+		shown.Every = timespan.Text(r.Every)
 		if r.Start == 0 {
 			shown.Anchor = showOptional(r.Anchor)
 		}

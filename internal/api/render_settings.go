@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -61,5 +62,5 @@ func showDuration(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return d.String()
+	return timespan.Text(d)
 }

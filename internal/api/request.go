@@ -146,8 +146,8 @@ func (r *request) key() (task.Key, error) {
 }
 
 // header returns the only value of a header, "" if it is absent.
-func header(r *http.Request, name string) (string, error) {
-	values := r.Header.Values(name)
+func header(h http.Header, name string) (string, error) {
+	values := h.Values(name)
 	switch len(values) {
 	case 0:
 		return "", nil
@@ -158,9 +158,9 @@ func header(r *http.Request, name string) (string, error) {
 }
 
 // precondition reads If-Match and If-None-Match of a change.
-func precondition(r *http.Request) (task.Precondition, error) {
+func precondition(h http.Header) (task.Precondition, error) {
 	var c task.Precondition
-	if values, given := r.Header["If-Match"]; given {
+	if values, given := h["If-Match"]; given {
 		tags, err := etags(strings.Join(values, ","))
 		if err != nil {
 			return c, err
@@ -172,7 +172,7 @@ func precondition(r *http.Request) (task.Precondition, error) {
 			c.IfMatch = append(c.IfMatch, t)
 		}
 	}
-	if values, given := r.Header["If-None-Match"]; given {
+	if values, given := h["If-None-Match"]; given {
 		if strings.TrimSpace(strings.Join(values, ",")) != "*" {
 			return c, refuse("bad_precondition", "If-None-Match", "a change supports only If-None-Match: *; to change a known version, send If-Match")
 		}
@@ -187,7 +187,7 @@ func conditional[K any](r *request, key func() (K, error)) (K, task.Precondition
 	if err != nil {
 		return k, task.Precondition{}, err
 	}
-	cond, err := precondition(r.Request)
+	cond, err := precondition(r.Header)
 	return k, cond, err
 }
 
@@ -216,12 +216,12 @@ func etags(list string) ([]string, error) {
 }
 
 // idempotencyKey returns the Idempotency-Key, "" if it is absent.
-func idempotencyKey(r *http.Request) (string, error) {
+func idempotencyKey(h http.Header) (string, error) {
 	const field = "Idempotency-Key"
-	if _, given := r.Header[field]; !given {
+	if _, given := h[field]; !given {
 		return "", nil
 	}
-	key, err := header(r, field)
+	key, err := header(h, field)
 	if err != nil {
 		return "", err
 	}

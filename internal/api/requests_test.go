@@ -132,14 +132,14 @@ func TestAPatchMerges(t *testing.T) {
 	s.do("PATCH", "/v1/tasks/a", `{"labels": {"a": null, "c": "3"}, "http": {"headers": {"x-a": null, "x-b": "3"}, "body": {"a": null}}, "retry": {"max_attempts": 5}}`).want(200, nil)
 	got := s.do("GET", "/v1/tasks/a", "").task(200)
 	if fmt.Sprint(got.Labels) != "map[b:2 c:3]" || fmt.Sprint(got.HTTP.Headers) != "map[x-b:3]" || string(got.HTTP.Body) != `{"a": null}` ||
-		*got.Retry.MaxAttempts != 5 || got.Retry.MaxAge != "1h0m0s" || got.Queue != "q" || got.HTTP.Method != "PUT" {
+		*got.Retry.MaxAttempts != 5 || got.Retry.MaxAge != "1h" || got.Queue != "q" || got.HTTP.Method != "PUT" {
 		t.Errorf("merged: %+v", got)
 	}
 	s.do("PATCH", "/v1/tasks/a", `{"queue": null, "timeout": null, "expire_after": null, "priority": null, "http": {"method": null, "body": null}, "retry": {"max_attempts": null, "max_age": null}}`,
 		"Content-Type: application/merge-patch+json").want(200, nil)
 	got = s.do("GET", "/v1/tasks/a", "").task(200)
 	if got.Queue != "default" || got.Timeout != "15s" || got.ExpireAfter != "" || got.Priority != "normal" || got.HTTP.Method != "POST" ||
-		got.HTTP.Body != nil || got.BodySize != 0 || *got.Retry.MaxAttempts != 0 || got.Retry.MaxAge != "24h0m0s" {
+		got.HTTP.Body != nil || got.BodySize != 0 || *got.Retry.MaxAttempts != 0 || got.Retry.MaxAge != "24h" {
 		t.Errorf("back to the defaults: %+v", got)
 	}
 	moved := s.do("PATCH", "/v1/tasks/a", `{"at": "2031-01-01T00:00:00Z"}`).task(200)
@@ -357,7 +357,7 @@ func TestPublishForwardsBodyAndHeaders(t *testing.T) {
 		"Content-Encoding: identity", "Content-Language: en", "Content-Disposition: inline", "Content-Digest: sha-256=:eA==:",
 		"Foliot-Forward-X-Shop: 7", "Foliot-Forward-X-Many: a", "Foliot-Forward-X-Many: b", "Foliot-Forward-User-Agent: shop/2", "Foliot-Forward-Authorization: Bearer theirs",
 		"Foliot-Delay: 30m", "Foliot-Name: p", "Foliot-Queue: q", "Foliot-Retries: 2", "Idempotency-Key: k").task(201)
-	if got.Name != "p" || got.Queue != "q" || *got.Retry.MaxAttempts != 3 || got.Delay != "30m0s" || got.HTTP.Method != "POST" {
+	if got.Name != "p" || got.Queue != "q" || *got.Retry.MaxAttempts != 3 || got.Delay != "30m" || got.HTTP.Method != "POST" {
 		t.Errorf("got %+v", got)
 	}
 	if want := "map[Authorization:Bearer theirs Content-Digest:sha-256=:eA==: Content-Disposition:inline Content-Encoding:identity Content-Language:en " +

@@ -104,10 +104,14 @@ func (o *response) endless() { o.paced, o.end = true, time.Time{} }
 // Unwrap lets http.ResponseController reach the writer's methods.
 func (o *response) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
-// writeItems sends a page of a list item by item: {"name": [items]}, with
-// next_cursor unless next is "". At most one item, or a few small ones, are encoded
-// but not sent.
+// writeItems sends a page of a list: see writeArray.
 func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, next string) error {
+	return s.writeArray(w, name, items, item, "next_cursor", next)
+}
+
+// writeArray sends {"name": [items], "last": "value"} item by item, without last if
+// value is "". At most one item, or a few small ones, are encoded but not sent.
+func (s *Server) writeArray(w http.ResponseWriter, name string, items int, item func(i int) any, last, value string) error {
 	buf := s.buffer()
 	defer s.release(buf)
 	begun := false
@@ -140,8 +144,8 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 		}
 	}
 	buf.WriteByte(']')
-	if next != "" { // its characters need no escapes
-		buf.WriteString(`,"next_cursor":"` + next + `"`)
+	if value != "" { // its characters need no escapes
+		buf.WriteString(`,"` + last + `":"` + value + `"`)
 	}
 	buf.WriteString("}\n")
 	_ = flush()

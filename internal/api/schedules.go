@@ -87,10 +87,11 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	if err := s.checkKind(r, &spec.Spec); err != nil {
 		return err
 	}
-	if err := s.checkPutRate(w, r); err != nil {
-		return err
+	change := task.PutSchedule{Spec: spec, If: cond}
+	if wait, err := s.takeRate(r, change); err != nil {
+		return waitFor(w, wait, err)
 	}
-	done, err := s.apply(r, at, task.PutSchedule{Spec: spec, If: cond})
+	done, err := s.apply(r, at, change)
 	if err != nil {
 		return ofSchedule(r, err)
 	}

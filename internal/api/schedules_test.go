@@ -58,12 +58,12 @@ func TestAScheduleIsShownWithItsDefaults(t *testing.T) {
 		ScheduleInput: wire.ScheduleInput{
 			ScheduleRule: wire.ScheduleRule{
 				Cron: "0 21 * * *", TimeZone: "Europe/Berlin", DSTGap: "next", DSTOverlap: "first",
-				Misfire: "fire_once", CatchupWindow: "24h0m0s", CatchupLimit: 100, Overlap: "allow",
+				Missed: "fire_once", CatchupWindow: "24h", CatchupLimit: 100, Overlap: "allow",
 			},
 			Paused: &no,
 			Task: wire.ScheduledTask{
 				Queue: "default", HTTP: wire.HTTPInput{URL: "http://example.com/", Method: "POST"}, Timeout: "15s", Priority: "normal",
-				Retry: &wire.Retry{MaxAttempts: &attempts, MinBackoff: "1s", MaxBackoff: "1h0m0s", MaxAge: "24h0m0s"},
+				Retry: &wire.Retry{MaxAttempts: &attempts, MinBackoff: "1s", MaxBackoff: "1h", MaxAge: "24h"},
 			},
 		},
 		Name: "nightly", ID: got.ID, State: "active", Words: "at 21:00 every day", NextAt: "2040-02-29T20:00:00.000Z",
@@ -79,9 +79,9 @@ func TestAScheduleIsShownWithItsDefaults(t *testing.T) {
 // again.
 func TestAScheduleIsShownAsItWasPut(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
-	const full = `"start":"2040-03-01T00:00:00.000Z","end":"2041-01-01T00:00:00.000Z","max_runs":7,"jitter":"30s","misfire":"fire_all","catchup_window":"1h0m0s","catchup_limit":9,` +
-		`"overlap":"buffer_one","paused":true,"task":{"queue":"mail","http":{"url":"http://example.com/","method":"PUT","headers":{"x-a":"1"},"body":{"n":1}},"timeout":"5s","expire_after":"1h0m0s",` +
-		`"priority":"high","labels":{"k":"v"},"retry":{"max_attempts":3,"min_backoff":"2s","max_backoff":"1m0s","max_age":"1h0m0s"},"on_dead":"http://example.com/dead"}`
+	const full = `"start":"2040-03-01T00:00:00.000Z","end":"2041-01-01T00:00:00.000Z","max_runs":7,"jitter":"30s","missed":"fire_all","catchup_window":"1h","catchup_limit":9,` +
+		`"overlap":"buffer_one","paused":true,"task":{"queue":"mail","http":{"url":"http://example.com/","method":"PUT","headers":{"x-a":"1"},"body":{"n":1}},"timeout":"5s","expire_after":"1h",` +
+		`"priority":"high","labels":{"k":"v"},"retry":{"max_attempts":3,"min_backoff":"2s","max_backoff":"1m","max_age":"1h"},"on_dead":"http://example.com/dead"}`
 	for name, when := range map[string]string{
 		"a": `"cron":"30 2 * * *","timezone":"America/New_York","dst_gap":"skip","dst_overlap":"both"`, "b": `"every":"1m30s"`,
 	} {
@@ -209,7 +209,7 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 		rule(`"every": "999ms"`): "400 out_of_range every", rule(`"every": "0s"`): "400 out_of_range every", rule(`"every": "-1m"`): "400 out_of_range every",
 		field(`"timezone": "Mars/Olympus"`): "400 bad_timezone timezone", field(`"timezone": ""`): "400 bad_timezone timezone", field(`"timezone": "Local"`): "400 bad_timezone timezone",
 		field(`"dst_gap": "later"`): "400 bad_policy dst_gap", field(`"dst_overlap": "none"`): "400 bad_policy dst_overlap",
-		field(`"misfire": "fire"`): "400 bad_policy misfire", field(`"overlap": ""`): "400 bad_policy overlap", field(`"overlap": true`): "400 wrong_type overlap",
+		field(`"missed": "fire"`): "400 bad_policy missed", field(`"overlap": ""`): "400 bad_policy overlap", field(`"overlap": true`): "400 wrong_type overlap",
 		field(`"jitter": "25h"`): "400 out_of_range jitter", field(`"max_runs": -1`): "400 out_of_range max_runs", field(`"max_runs": 1.5`): "400 wrong_type max_runs",
 		field(`"start": "1960-01-01T00:00:00Z"`): "400 out_of_range start", field(`"start": "tomorrow"`): "400 bad_time start", field(`"end": "2001-01-01T00:00:00Z"`): "400 never_fires end",
 		field(`"paused": "no"`): "400 wrong_type paused", field(`"paused": null`): "400 null_value paused", field(`"paused": tru`): "400 bad_json paused",
@@ -302,7 +302,7 @@ func TestSchedulesCountInTheQuotas(t *testing.T) {
 // An accepted schedule is shown, and the reply is accepted again with the same
 // rule.
 func FuzzSchedule(f *testing.F) {
-	for _, seed := range []string{hourly, nightly, rule(`"every": "90s", "misfire": "skip", "overlap": "buffer_one", "jitter": "1s"`), rule(`"cron": "@every 90s"`), `{"task": 5}`} {
+	for _, seed := range []string{hourly, nightly, rule(`"every": "90s", "missed": "skip", "overlap": "buffer_one", "jitter": "1s"`), rule(`"cron": "@every 90s"`), `{"task": 5}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

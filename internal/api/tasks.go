@@ -2,19 +2,16 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/foliot/foliot/internal/api/decode"
-	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
 func (s *Server) create(w http.ResponseWriter, r *request) error {
-	key, err := idempotencyKey(r.Request)
+	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
@@ -23,50 +20,29 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	at := s.now()
-	if err := s.finalize(r, &spec, key, at); err != nil {
-		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, err)
-	}
-	return s.createSpec(w, r, at, spec, idem)
-}
-
-// unlessRepeated handles a request that is now invalid, but may repeat a valid
-// one: the defaults of its queue may have changed in between. If it is a
-// repeat, the reply is the task of the first request. Otherwise unlessRepeated
-// returns refused.
-//
-// The store confirms the task, as for every repeat, because the first request
-// may have failed for lack of confirmation. So a refused request with a key
-// counts for the rate of creates, like a valid repeat.
-func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, spec *task.Spec, idem *task.Idempotency, refused error) error {
-	if idem == nil {
-		return refused
-	}
-	if err := s.checkRate(w, r, settings.CreateRate); err != nil {
+	c, err := s.createCall(r, &spec, idem, key, at)
+	if err != nil {
 		return err
 	}
-	done, err := s.apply(r, s.now(), task.Repeat{Key: spec.Key, Idempotency: idem})
-	switch {
-	case errors.Is(err, task.ErrNotFound), errors.Is(err, task.ErrIdempotencyReuse):
-		return refused
-	case err != nil:
-		return err
-	}
-	done.UnderWay = done.UnderWay && status == http.StatusOK
-	return s.replyChange(w, r, status, done)
+	return s.call(w, r, at, c)
 }
 
 // readSpec reads the task in r, which has this name unless it sets another one. It
 // also returns the mark of the request, whose Idempotency-Key is key.
 func (s *Server) readSpec(w http.ResponseWriter, r *request, name, key string) (task.Spec, *task.Idempotency, error) {
-	spec := task.DefaultSpec()
+	spec, given := task.DefaultSpec(), task.Spec{}
 	spec.Name = name
-	var idem *task.Idempotency
-	defaults := func(queue string) task.Spec { // called when spec has all that the client set
-		idem = idempotency(key, &spec, r.Method)
+	err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return s.decodeSpec(rd, r, &spec, &given) })
+	return spec, idempotency(key, &given, r.Method), err
+}
+
+// decodeSpec reads a task into spec. given gets the task without the defaults of its
+// queue.
+func (s *Server) decodeSpec(rd *reader, r *request, spec, given *task.Spec) error {
+	return rd.decodeTask(spec, func(queue string) task.Spec {
+		*given = *spec
 		return r.defaults(queue)
-	}
-	err := s.readJSON(w, r, s.requestLimit(), func(rd *reader) error { return rd.decodeTask(&spec, defaults, s.cfg.BodyLimit) })
-	return spec, idem, err
+	}, s.cfg.BodyLimit)
 }
 
 // defaults returns a task with the defaults of queue.
@@ -131,23 +107,12 @@ func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(fields, body)}
 }
 
-func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
-	if err := s.checkRate(w, r, settings.CreateRate); err != nil {
-		return err
-	}
-	done, err := s.apply(r, at, task.Create{Spec: spec, Idempotency: idem})
-	if err != nil {
-		return err
-	}
-	return s.replyChange(w, r, http.StatusCreated, done)
-}
-
 func (s *Server) put(w http.ResponseWriter, r *request) error {
 	key, cond, err := conditional(r, r.key)
 	if err != nil {
 		return err
 	}
-	once, err := idempotencyKey(r.Request)
+	once, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
@@ -159,24 +124,11 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 		return refuse("name_mismatch", "name", "differs from the name in the path: leave it out")
 	}
 	at := s.now()
-	if err := s.finalize(r, &spec, "", at); err != nil {
-		return s.unlessRepeated(w, r, http.StatusOK, &spec, idem, err)
-	}
-	if err := s.checkPutRate(w, r); err != nil {
-		return err
-	}
-	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond, Idempotency: idem})
+	c, err := s.putCall(r, &spec, idem, cond, at)
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	switch done.Effect {
-	case task.Created:
-		status = http.StatusCreated
-	case task.Updated:
-		s.changed(r, 1)
-	}
-	return s.replyChange(w, r, status, done)
+	return s.call(w, r, at, c)
 }
 
 func (s *Server) get(w http.ResponseWriter, r *request) error {
@@ -219,7 +171,7 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	if err := p.Validate(at); err != nil {
 		return err
 	}
-	return s.change(w, r, at, p)
+	return s.call(w, r, at, call{change: p, status: http.StatusOK})
 }
 
 func (s *Server) touch(w http.ResponseWriter, r *request) error {
@@ -247,40 +199,5 @@ func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, ta
 	if err := noBody(r); err != nil {
 		return err
 	}
-	return s.change(w, r, s.now(), change(key, cond))
-}
-
-// change applies a change to an existing task and replies.
-func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c task.Change) error {
-	if err := s.checkRate(w, r, settings.ChangeRate); err != nil {
-		return err
-	}
-	done, err := s.apply(r, at, c)
-	if err != nil {
-		return err
-	}
-	status := http.StatusOK
-	if done.Effect == task.Accepted {
-		status = http.StatusAccepted
-	}
-	return s.replyChange(w, r, status, done)
-}
-
-func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
-	if err := s.revalidate(&r.caller); err != nil {
-		return task.Result{}, err
-	}
-	replies, err := s.store.Transit(r.Context(), at, store.Changes([]task.Change{c}))
-	if err != nil {
-		return task.Result{}, err
-	}
-	if err := replies[0].Err; err != nil {
-		return task.Result{}, err
-	}
-	r.reached(replies)
-	s.waiting.notify(c.Target())
-	if e, ok := settings.AuditChange(at, settings.ActorOf(r.Context()), c, replies[0].Result); ok {
-		err = s.record(r, e)
-	}
-	return replies[0].Result, err
+	return s.call(w, r, s.now(), call{change: change(key, cond), status: http.StatusOK})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func (f *forecast) read(q query) (err error) {
 
 // parseFrom parses a time, or a duration from now.
 func parseFrom(s string, now task.Millis) (task.Millis, error) {
-	if d, err := time.ParseDuration(s); err == nil {
+	if d, err := timespan.Parse(s); err == nil {
 		return max(now.Add(d), 0), nil
 	}
 	at, err := parseTime("from", s)

@@ -17,7 +17,7 @@ type HistoryStep struct {
 	Waited      []uint32 `json:"waited" nullable:"false" doc:"The number of attempts by the time for which receivers, limits, pauses and suspensions delayed them."`
 	Delivered   uint32   `json:"delivered,omitempty"`
 	Failed      uint32   `json:"failed,omitempty"`
-	Deferred    uint32   `json:"deferred,omitempty" doc:"The receiver asked for a later attempt."`
+	Snoozed     uint32   `json:"snoozed,omitempty" doc:"The receiver asked for a later attempt."`
 	Refused     uint32   `json:"refused,omitempty" doc:"410, Foliot-No-Retry, or denied by the egress policy."`
 	Interrupted uint32   `json:"interrupted,omitempty" doc:"Ended because the server stopped."`
 	LostLeases  uint32   `json:"lost_leases,omitempty" doc:"The server lost the task during the attempt, so the task is sent again."`
@@ -39,7 +39,7 @@ type EndedAttempt struct {
 	Task        string  `json:"task" doc:"The name of the task."`
 	Number      int     `json:"number"`
 	Destination string  `json:"destination" doc:"host:port, or kind/ and the name of a kind"`
-	Outcome     string  `json:"outcome" enum:"delivered,failed,deferred,refused,interrupted,lost_lease" doc:"lost_lease: the server lost the task during the attempt, so the task is sent again."`
+	Outcome     string  `json:"outcome" enum:"delivered,failed,snoozed,refused,interrupted,lost_lease" doc:"lost_lease: the server lost the task during the attempt, so the task is sent again."`
 	Status      int     `json:"status" doc:"The status of the reply; 0: no reply."`
 	Error       string  `json:"error,omitempty"`
 	LateMS      float64 `json:"late_ms"`

@@ -28,7 +28,7 @@ type Lateness struct {
 type AttemptTotals struct {
 	Delivered   uint64 `json:"delivered"`
 	Failed      uint64 `json:"failed"`
-	Deferred    uint64 `json:"deferred" doc:"The receiver asked for a later attempt."`
+	Snoozed     uint64 `json:"snoozed" doc:"The receiver asked for a later attempt."`
 	Refused     uint64 `json:"refused" doc:"410, Foliot-No-Retry, or denied by the egress policy."`
 	Interrupted uint64 `json:"interrupted" doc:"Ended because the server stopped."`
 	Dead        uint64 `json:"dead" doc:"Tasks that died, for any reason."`

@@ -15,8 +15,8 @@ type ScheduleRule struct {
 	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"The schedule ends when this number of instants has created a task. 0 or absent: no limit."`
 	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none."`
 
-	Misfire       string `json:"misfire,omitempty" enum:"fire_once,skip,fire_all" doc:"The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."`
-	CatchupWindow string `json:"catchup_window,omitempty" pattern:"duration" example:"24h" doc:"Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."`
+	Missed        string `json:"missed,omitempty" enum:"fire_once,skip,fire_all" doc:"The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."`
+	CatchupWindow string `json:"catchup_window,omitempty" pattern:"duration" example:"24h" doc:"Instants that were missed longer ago create no task, for every value of missed. Absent: 24h."`
 	CatchupLimit  int    `json:"catchup_limit,omitempty" minimum:"1" maximum:"10000" doc:"The maximum number of missed instants that fire_all fires. Absent: 100."`
 	Overlap       string `json:"overlap,omitempty" enum:"allow,skip,buffer_one" doc:"The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow."`
 }
@@ -75,7 +75,7 @@ type Schedule struct {
 type SkippedInstants struct {
 	From  string `json:"from" format:"date-time"`
 	Until string `json:"until" format:"date-time"`
-	Why   string `json:"why" enum:"misfire,catchup_window,catchup_limit,quota,overlap" doc:"quota: the namespace had reached a quota. overlap: a task of the schedule was unfinished. Others: the instants were missed, and the field with this name excludes them."`
+	Why   string `json:"why" enum:"missed,catchup_window,catchup_limit,quota,overlap" doc:"quota: the namespace had reached a quota. overlap: a task of the schedule was unfinished. Others: the instants were missed, and the field with this name excludes them."`
 }
 
 // ScheduleList is one page of schedules, in the order of their names.

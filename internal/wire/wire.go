@@ -3,8 +3,8 @@
 // rules for their values. The doc tags become the descriptions in the OpenAPI
 // document.
 //
-// Instants are RFC 3339 in UTC with milliseconds, and durations have Go's form,
-// for which the pattern "duration" stands for the pattern in package api.
+// Instants are RFC 3339 in UTC with milliseconds, and durations have the form of
+// package timespan, for which the pattern "duration" stands in package api.
 package wire
 
 import (
@@ -35,7 +35,8 @@ func IsLeapSecond(s string) bool {
 type TaskInput struct {
 	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. Absent: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved."`
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" doc:"The queue of the task. Tasks of a queue share its limits. Absent: default."`
-	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."`
+	At          string            `json:"at,omitempty" example:"2030-01-02T15:04:05.250Z" doc:"The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."`
+	TimeZone    string            `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"Only in a request, and only with a local time in at: YYYY-MM-DD HH:MM, which :SS or :SS.mmm can follow, and a T can replace the space. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts. The zone is not stored."`
 	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."`
 	HTTP        HTTPInput         `json:"http,omitzero" doc:"The request to send. A task has exactly one of http and work."`
 	Work        WorkInput         `json:"work,omitzero" doc:"The call of a handler, in place of http."`
@@ -85,7 +86,8 @@ type Retry struct {
 // JSON, null resets a field to its queue's default, and removes a label, a
 // header or the body; in Go, a nil value in a map removes.
 type TaskPatch struct {
-	At          string             `json:"at,omitempty" format:"date-time" doc:"A patch has at most one of at and delay."`
+	At          string             `json:"at,omitempty" doc:"As in a create. A patch has at most one of at and delay."`
+	TimeZone    string             `json:"timezone,omitempty" maxLength:"64" doc:"Of a local time in at, as in a create."`
 	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after the patch is accepted."`
 	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
 	HTTP        *HTTPPatch         `json:"http,omitempty" doc:"Only for a task with http."`
@@ -171,8 +173,8 @@ type Attempt struct {
 	Error     string  `json:"error,omitempty"`
 	Reply     string  `json:"reply,omitempty" doc:"The first 512 bytes of the reply."`
 	LatencyMS float64 `json:"latency_ms" doc:"The time from the start to the end of the reply, or to the error."`
-	LateMS    int64   `json:"late_ms" doc:"The lateness of the server: the time from the due time to the start, without waited_ms."`
-	WaitedMS  int64   `json:"waited_ms" doc:"How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."`
+	LateMS    float64 `json:"late_ms" doc:"The lateness of the server: the time from the due time to the start, without waited_ms."`
+	WaitedMS  float64 `json:"waited_ms" doc:"How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."`
 }
 
 type TaskList struct {
@@ -186,21 +188,24 @@ type BatchReply struct {
 	Durability string        `json:"durability,omitempty"`
 }
 
-// BatchResult is the result of one item: the name and id of the created task,
-// or the members of a problem.
+// BatchResult is the result of one item: the task that a single call would reply
+// with, the name and id of a task in Tasks, or the members of a problem.
 type BatchResult struct {
-	Status int    `json:"status" doc:"The status that a single create would have: 201, 400, 409 …"`
-	Name   string `json:"name,omitempty"`
-	ID     string `json:"id,omitempty" doc:"The id of the created or existing task."`
-	State  string `json:"state,omitempty" doc:"For exists: the state of the existing task."`
-	DueAt  string `json:"due_at,omitempty" format:"date-time"`
+	Status int    `json:"status" doc:"The status that a single request would have: 201, 400, 409 …"`
+	Task   *Task  `json:"task,omitempty" doc:"For a call that was made: the reply to a single request."`
+	Name   string `json:"name,omitempty" doc:"For an item of tasks: the name of the created task. Otherwise as in a problem."`
+	ID     string `json:"id,omitempty" doc:"For an item of tasks: the id of the created task. Otherwise as in a problem."`
+	State  string `json:"state,omitempty" doc:"As in a problem."`
+	DueAt  string `json:"due_at,omitempty" format:"date-time" doc:"For an item of tasks."`
 	Code   string `json:"code,omitempty"`
 	Detail string `json:"detail,omitempty"`
-	Field  string `json:"field,omitempty"`
+	Field  string `json:"field,omitempty" doc:"As in a problem. The path is that of a single request: http.url, If-Match."`
 
+	Kind       string   `json:"kind,omitempty" doc:"As in a problem."`
 	Suggestion string   `json:"suggestion,omitempty" doc:"As in a problem."`
 	Allowed    []string `json:"allowed,omitempty" doc:"As in a problem."`
 	Limit      *float64 `json:"limit,omitempty" doc:"As in a problem."`
+	RetryAfter int      `json:"retry_after,omitempty" doc:"The seconds after which the item can be repeated, as the header Retry-After of a single request."`
 }
 
 // BulkReply is the result of a change by filter.
@@ -213,11 +218,13 @@ type BulkReply struct {
 	Examples   []Task `json:"examples,omitempty" nullable:"false" doc:"Only with dry_run: the first 20 of them, without bodies."`
 }
 
-// MoveInput is the body of a move by filter, which has exactly one field.
+// MoveInput is the body of a move by filter, which has one of At, Delay and
+// By.
 type MoveInput struct {
-	At    string `json:"at,omitempty" format:"date-time" doc:"The new due time of all tasks."`
-	Delay string `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"All tasks are due this long after the server moves them."`
-	By    string `json:"by,omitempty" pattern:"duration" example:"2h" doc:"Added to the due time of each task; negative moves them to an earlier time."`
+	At       string `json:"at,omitempty" doc:"The new due time of all tasks, as in a create."`
+	TimeZone string `json:"timezone,omitempty" maxLength:"64" doc:"Of a local time in at, as in a create."`
+	Delay    string `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"All tasks are due this long after the server moves them."`
+	By       string `json:"by,omitempty" pattern:"duration" example:"2h" doc:"Added to the due time of each task; negative moves them to an earlier time."`
 }
 
 // Health is the reply of the health routes.
@@ -235,7 +242,7 @@ const Repository = "https://github.com/foliot/foliot/blob/main/"
 // RFC 9457 recommends an absolute URL, which is the same for all servers, so
 // that programs can compare it. Each server has the same text at
 // /docs/problems.
-const ProblemDocs = Repository + "docs/api.md#"
+const ProblemDocs = Repository + "docs/api-reference.md#"
 
 // Problem is an error in the form of RFC 9457. Code is stable, but Detail is
 // for people, so programs use the other fields.

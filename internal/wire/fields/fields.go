@@ -206,7 +206,11 @@ func Convert[F, T any](convert func(F) T) Conversion {
 // Parse is Convert for a function that can fail.
 func Parse[F, T any](convert func(F) (T, error)) Conversion {
 	return Conversion{reflect.TypeFor[T](), reflect.TypeFor[F](), func(to, from reflect.Value) (err error) {
-		*to.Addr().Interface().(*T), err = convert(from.Interface().(F))
+		if from.CanAddr() { // without a copy
+			*to.Addr().Interface().(*T), err = convert(*from.Addr().Interface().(*F))
+		} else {
+			*to.Addr().Interface().(*T), err = convert(from.Interface().(F))
+		}
 		return err
 	}}
 }

@@ -23,7 +23,7 @@ export const sinceOf = (list: { since?: string }): number => Date.parse(list.sin
 // endedBy reports whether an attempt ended at a time or before.
 export const endedBy = (a: EndedAttempt, time: number): boolean => Date.parse(a.at) <= time
 
-// failures are the outcomes of attempts that failed. The receiver deferred others, or they
+// failures are the outcomes of attempts that failed. The receiver snoozed others, or they
 // ended for a reason that is not the receiver's.
 export const failures: ('failed' | 'refused')[] = ['failed', 'refused']
 

@@ -27,11 +27,11 @@ export interface AttemptList {
 
 export interface AttemptTotals {
   dead: number
-  deferred: number
   delivered: number
   failed: number
   interrupted: number
   refused: number
+  snoozed: number
 }
 
 export interface AuditEntry {
@@ -63,8 +63,19 @@ export interface BackfillReply {
   instants: number
 }
 
+export interface BatchCall {
+  cancel?: string
+  create?: TaskInput
+  if_match?: string
+  if_none_match?: "*"
+  key?: string
+  put?: TaskInput
+  touch?: string
+}
+
 export interface BatchInput {
-  tasks: Array<TaskInput>
+  calls?: Array<BatchCall>
+  tasks?: Array<TaskInput>
 }
 
 export interface BatchReply {
@@ -79,11 +90,14 @@ export interface BatchResult {
   due_at?: string
   field?: string
   id?: string
+  kind?: string
   limit?: number
   name?: string
+  retry_after?: number
   state?: string
   status: number
   suggestion?: string
+  task?: Task
 }
 
 export interface BulkReply {
@@ -171,7 +185,7 @@ export interface EndedAttempt {
   latency_ms: number
   namespace: string
   number: number
-  outcome: "delivered" | "failed" | "deferred" | "refused" | "interrupted" | "lost_lease"
+  outcome: "delivered" | "failed" | "snoozed" | "refused" | "interrupted" | "lost_lease"
   queue: string
   reason?: string
   status: number
@@ -222,7 +236,6 @@ export interface History {
 export interface HistoryStep {
   at: string
   dead?: number
-  deferred?: number
   delivered?: number
   failed?: number
   interrupted?: number
@@ -230,6 +243,7 @@ export interface HistoryStep {
   lost_leases?: number
   overdue?: number
   refused?: number
+  snoozed?: number
   waited: Array<number>
 }
 
@@ -295,6 +309,7 @@ export interface MoveInput {
   at?: string
   by?: string
   delay?: string
+  timezone?: string
 }
 
 export interface Namespace {
@@ -467,7 +482,7 @@ export interface Schedule {
   last_skipped?: SkippedInstants
   managed_by?: string
   max_runs?: number
-  misfire: "fire_once" | "skip" | "fire_all"
+  missed: "fire_once" | "skip" | "fire_all"
   name: string
   next_at?: string
   overlap: "allow" | "skip" | "buffer_one"
@@ -496,7 +511,7 @@ export interface ScheduleInput {
   jitter?: string
   managed_by?: string
   max_runs?: number
-  misfire?: "fire_once" | "skip" | "fire_all"
+  missed?: "fire_once" | "skip" | "fire_all"
   overlap?: "allow" | "skip" | "buffer_one"
   paused?: boolean
   runs?: number
@@ -521,7 +536,7 @@ export interface ScheduleRule {
   every?: string
   jitter?: string
   max_runs?: number
-  misfire?: "fire_once" | "skip" | "fire_all"
+  missed?: "fire_once" | "skip" | "fire_all"
   overlap?: "allow" | "skip" | "buffer_one"
   start?: string
   timezone?: string
@@ -575,7 +590,7 @@ export interface ShardList {
 export interface SkippedInstants {
   from: string
   until: string
-  why: "misfire" | "catchup_window" | "catchup_limit" | "quota" | "overlap"
+  why: "missed" | "catchup_window" | "catchup_limit" | "quota" | "overlap"
 }
 
 export interface Task {
@@ -612,6 +627,7 @@ export interface Task {
   schedule?: string
   state: "scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead"
   timeout: string
+  timezone?: string
   traceparent?: string
   under_way?: boolean
   version: number
@@ -632,6 +648,7 @@ export interface TaskInput {
   queue?: string
   retry?: Retry
   timeout?: string
+  timezone?: string
   traceparent?: string
   work?: WorkInput
 }
@@ -652,6 +669,7 @@ export interface TaskPatch {
   queue?: string | null
   retry?: RetryPatch
   timeout?: string | null
+  timezone?: string
   work?: WorkPatch
 }
 
@@ -722,7 +740,7 @@ export interface WorkPatch {
 export const healthz = /* @__PURE__ */ call<{}, undefined, Health>('GET', 'healthz', '', false)
 export const openapi = /* @__PURE__ */ call<{}, undefined, Record<string, unknown>>('GET', 'openapi.json', '', false)
 export const readyz = /* @__PURE__ */ call<{}, undefined, Health>('GET', 'readyz', '', false)
-export const listAttempts = /* @__PURE__ */ call<{ queue?: string; outcome?: Array<"delivered" | "failed" | "deferred" | "refused" | "interrupted" | "lost_lease">; limit?: number }, undefined, AttemptList>('GET', 'v1/attempts', 'read', false)
+export const listAttempts = /* @__PURE__ */ call<{ queue?: string; outcome?: Array<"delivered" | "failed" | "snoozed" | "refused" | "interrupted" | "lost_lease">; limit?: number }, undefined, AttemptList>('GET', 'v1/attempts', 'read', false)
 export const listAudit = /* @__PURE__ */ call<{ action?: "task.patch" | "task.touch" | "task.run" | "task.retry" | "task.cancel" | "tasks.cancel" | "tasks.retry" | "tasks.move" | "schedule.put" | "schedule.pause" | "schedule.resume" | "schedule.delete" | "schedule.backfill" | "queue.put" | "queue.delete" | "queue.pause" | "queue.resume" | "queue.purge" | "queue.purged" | "namespace.put" | "namespace.delete" | "token.create" | "token.revoke" | "secret.create" | "secret.delete" | "node.drain" | "node.undrain" | "backup.take" | "token.refuse" | "scope.refuse"; target?: string; by?: string; from?: string; until?: string; limit?: number; cursor?: string }, undefined, AuditList>('GET', 'v1/audit', 'admin', false)
 export const cluster = /* @__PURE__ */ call<{}, undefined, Cluster>('GET', 'v1/cluster', 'read', true)
 export const undrainNode = /* @__PURE__ */ call<{ node: string }, undefined, Node>('DELETE', 'v1/cluster/nodes/{node}/drain', 'admin', true)

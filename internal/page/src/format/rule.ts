@@ -1,14 +1,11 @@
 import type { Schedule, ScheduleRule } from '../api/openapi.gen'
-import { plain } from './time'
-
-export { plain }
 
 // A rule as text: the fields of a form, of the address of the page, of a request
 // and of a command have the same names.
 
 export const ruleKeys = [
   'cron', 'every', 'timezone', 'dst_gap', 'dst_overlap', 'start', 'end', 'jitter',
-  'max_runs', 'misfire', 'catchup_window', 'catchup_limit', 'overlap', 'anchor',
+  'max_runs', 'missed', 'catchup_window', 'catchup_limit', 'overlap', 'anchor',
 ] as const
 
 export type RuleKey = (typeof ruleKeys)[number]
@@ -41,7 +38,7 @@ export function fromQuery(query: URLSearchParams): RuleText {
 }
 
 const defaults: RuleText = {
-  timezone: 'UTC', dst_gap: 'next', dst_overlap: 'first', misfire: 'fire_once', catchup_window: '24h0m0s', catchup_limit: '100', overlap: 'allow', max_runs: '0',
+  timezone: 'UTC', dst_gap: 'next', dst_overlap: 'first', missed: 'fire_once', catchup_window: '24h', catchup_limit: '100', overlap: 'allow', max_runs: '0',
 }
 
 // ruleTextOf returns the rule of a schedule without its defaults.
@@ -49,7 +46,7 @@ export function ruleTextOf(s: Schedule): RuleText {
   const out: RuleText = {}
   for (const key of ruleKeys) {
     const value = s[key]
-    if (value !== undefined && String(value) !== defaults[key] && !(key === 'anchor' && s.start)) out[key] = plain(String(value))
+    if (value !== undefined && String(value) !== defaults[key] && !(key === 'anchor' && s.start)) out[key] = String(value)
   }
   return out
 }

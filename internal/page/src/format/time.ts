@@ -89,21 +89,16 @@ export function relative(at: number | string, now: number): string {
   return distance > 0 ? `in ${span(distance)}` : `${span(distance)} ago`
 }
 
-const pieces: Record<string, number> = { h: 36e5, m: 6e4, s: 1e3, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }
+const pieces: Record<string, number> = { d: 864e5, h: 36e5, m: 6e4, s: 1e3, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }
 
 // millis returns a duration of the API, such as 1h30m, in milliseconds.
 export function millis(duration: string): number {
   let sum = 0
-  for (const [, n, unit] of duration.matchAll(/([0-9.]+)(ms|us|µs|ns|h|m|s)/g)) sum += Number(n) * pieces[unit!]!
+  for (const [, n, unit] of duration.matchAll(/([0-9.]+)(ms|us|µs|ns|d|h|m|s)/g)) sum += Number(n) * pieces[unit!]!
   return duration.startsWith('-') ? -sum : sum
 }
 
 // wrongDuration returns the error of a duration that a user typed, or undefined.
 export function wrongDuration(text: string): string | undefined {
-  return /^(0|([\d.]+(ns|us|µs|ms|s|m|h))+)$/.test(text.trim()) ? undefined : 'must be a duration, such as 90s or 1h30m'
-}
-
-// plain shortens a duration: 24h0m0s is 24h.
-export function plain(duration: string): string {
-  return /^-?\d+h\d+m[\d.]+s$|^-?\d+m[\d.]+s$/.test(duration) ? duration.replace(/(\D)0s$/, '$1').replace(/(h)0m$/, '$1') : duration
+  return /^(0|[\d.]+(d|ns|us|µs|ms|s|m|h)([\d.]+(ns|us|µs|ms|s|m|h))*)$/.test(text.trim()) ? undefined : 'must be a duration, such as 90s, 1h30m or 3d'
 }

@@ -8,7 +8,7 @@ const tones: Record<string, Tone> = {
   scheduled: 'wait', held: 'warn', running: 'info', delivered: 'good', cancelled: 'plain', expired: 'warn', dead: 'bad',
   active: 'good', paused: 'warn', ended: 'plain', revoked: 'plain',
   closed: 'good', open: 'bad', 'half-open': 'warn',
-  failed: 'bad', deferred: 'warn', refused: 'bad', interrupted: 'plain', lost_lease: 'warn',
+  failed: 'bad', snoozed: 'warn', refused: 'bad', interrupted: 'plain', lost_lease: 'warn',
 }
 
 // Badge shows a state as an icon, a color and its word, never by the color alone.

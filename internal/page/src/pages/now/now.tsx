@@ -84,7 +84,7 @@ const known = (n: number | undefined) => (n === undefined ? '…' : count(n))
 // namespaces, and only operators get these.
 function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number; dead?: string; failed?: number }) {
   const before = useRef<{ live: Live; rate?: number } | null>(null)
-  const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.deferred + l.attempts.refused : 0)
+  const ended = (l: Live) => (l.attempts ? l.attempts.delivered + l.attempts.failed + l.attempts.snoozed + l.attempts.refused : 0)
   if (before.current?.live !== live) {
     const last = before.current?.live
     const seconds = last ? (Date.parse(live.at) - Date.parse(last.at)) / 1000 : 0
@@ -174,9 +174,9 @@ function Rates({ history: h }: { history: History }) {
   // A step without attempts is missing in the reply: there it is zero.
   for (let t = Math.max(first, last - 36e5); t <= last; t += step) times.push(t)
   if (times.length < 3) return <Empty title="The chart begins in half a minute." />
-  const line = (label: 'delivered' | 'failed' | 'deferred' | 'refused', tone: Line['tone'], dash: string): Line =>
+  const line = (label: 'delivered' | 'failed' | 'snoozed' | 'refused', tone: Line['tone'], dash: string): Line =>
     ({ label, tone, dash, values: times.map((t) => (byTime.get(t)?.[label] ?? 0) / (step / 1000)) })
-  return <Lines times={times} unit="/s" lines={[line('delivered', 'good', ''), line('failed', 'bad', '6 3'), line('deferred', 'warn', '2 3'), line('refused', 'wait', '10 4')]} />
+  return <Lines times={times} unit="/s" lines={[line('delivered', 'good', ''), line('failed', 'bad', '6 3'), line('snoozed', 'warn', '2 3'), line('refused', 'wait', '10 4')]} />
 }
 
 const failureColumns: Column<EndedAttempt>[] = [

@@ -1,6 +1,5 @@
 import { signal, type Signal } from '@preact/signals'
 import type { Queue, QueueInput, Retry } from '../../api/openapi.gen'
-import { plain } from '../../format/time'
 import { taskSettings, wrongSetting } from '../../parts/request-text'
 
 // The form of a queue's settings. Each field is a text, as the user types it: an
@@ -49,7 +48,7 @@ export function newForm(): Form {
 // settingText returns a setting of a queue as text.
 export function settingText(q: Queue | null, s: Setting): string {
   const value = (s.retry ? q?.retry?.[s.key as keyof Retry] : q?.[s.key as keyof Queue]) as string | number | boolean | undefined
-  return value === undefined || value === false ? '' : plain(String(value))
+  return value === undefined || value === false ? '' : String(value)
 }
 
 export function fill(form: Form, q: Queue | null): void {

@@ -1,6 +1,5 @@
 import { listSecrets, type Queue } from '../../api/openapi.gen'
 import { bytes, count, plural } from '../../format/number'
-import { plain } from '../../format/time'
 import { useData } from '../../state/data'
 import { link } from '../../state/route'
 import { forbidden } from '../../state/session'
@@ -32,8 +31,8 @@ export function Details({ queue: q }: { queue: Queue }) {
   return (
     <Panel title="Details">
       <Facts of={[
-        ['Keep finished', q.keep_finished ? plain(q.keep_finished) : unset],
-        ['Keep dead', q.keep_dead ? plain(q.keep_dead) : unset],
+        ['Keep finished', q.keep_finished || unset],
+        ['Keep dead', q.keep_dead || unset],
         ['Keep bodies', q.keep_bodies ? `yes: ${bodiesKept}` : 'no'],
         ['Signing secrets', <Secrets name={q.name} />],
         ['Settings', q.version ? <>created <Time at={q.created_at} />, version {q.version}</> : <span class="dim">none (server defaults)</span>],

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { getSchedule, previewRule, type Instant, type Schedule, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { bytes, count, plural } from '../../format/number'
-import { plain, ruleOf, ruleTextOf, zoneOfRule } from '../../format/rule'
+import { ruleOf, ruleTextOf, zoneOfRule } from '../../format/rule'
 import { span } from '../../format/time'
 import { wall } from '../../format/wall'
 import { Badge, State, stateReason } from '../../parts/badge'
@@ -58,7 +58,7 @@ function ScheduleParts({ of: s }: { of: Schedule }) {
           <Panel title="Next instants">
             <ProblemNote problem={rule.problem} />
             {value && <Instants caption="Table of the next instants" of={remaining(s, value.instants)} zone={zone} />}
-            {s.jitter && <p class="dim">Each task is due up to {plain(s.jitter)} after its instant.</p>}
+            {s.jitter && <p class="dim">Each task is due up to {s.jitter} after its instant.</p>}
           </Panel>
           {s.cron && value && <ClockChanges of={value.clock_changes} zone={zone} />}
         </div>
@@ -82,10 +82,10 @@ function ruleFacts(s: Schedule, zone: string): [string, ComponentChildren][] {
   const time = (at?: string) => at && <Time at={at} zone={zone} mode="full" />
   const facts: [string, ComponentChildren][] = s.cron
     ? [['Expression', <code>{s.cron}</code>], ['Time zone', zone], ['Clock changes', `a missing time creates ${s.dst_gap === 'skip' ? 'no task' : 'a task when the gap ends'}, a repeated time ${s.dst_overlap === 'both' ? 'two tasks' : 'one task, the first time'}`]]
-    : [['Interval', <code>{plain(s.every ?? '')}</code>], ['Interval starts', time(s.start ?? s.anchor)]]
+    : [['Interval', <code>{s.every ?? ''}</code>], ['Interval starts', time(s.start ?? s.anchor)]]
   if (s.start) facts.push(['Start', time(s.start)])
   if (s.end) facts.push(['End', time(s.end)])
-  if (s.jitter) facts.push(['Jitter', plain(s.jitter)])
+  if (s.jitter) facts.push(['Jitter', s.jitter])
   facts.push(
     ['Missed instants', missedWords(s)],
     ['While a task is unfinished', overlapWords[s.overlap]],
@@ -132,19 +132,18 @@ function reply(t: Task): ComponentChildren {
 function RequestFacts({ of: s }: { of: Schedule }) {
   const { http, work, retry = {}, ...t } = s.task
   const labels = Object.entries(t.labels ?? {})
-  const short = (text?: string) => text && plain(text)
   return (
     <>
       <Facts of={[
         work ? ['Kind', <code>{work.kind}</code>] : ['Request', <span class="mono">{http?.method ?? 'POST'} {http?.url}</span>],
         ['Queue', <a href={link('queues', t.queue ?? 'default')}>{t.queue ?? 'default'}</a>],
         ['Priority', t.priority],
-        ['Timeout', short(t.timeout)],
-        ['Expire after', short(t.expire_after) ?? 'never'],
+        ['Timeout', t.timeout],
+        ['Expire after', t.expire_after ?? 'never'],
         ['Max attempts', retry.max_attempts ? count(retry.max_attempts) : 'no limit'],
-        ['Min backoff', short(retry.min_backoff)],
-        ['Max backoff', short(retry.max_backoff)],
-        ['Max age', retry.max_age === '0s' ? 'no limit' : short(retry.max_age)],
+        ['Min backoff', retry.min_backoff],
+        ['Max backoff', retry.max_backoff],
+        ['Max age', retry.max_age === '0s' ? 'no limit' : retry.max_age],
         ['On dead', t.on_dead ? <span class="mono">POST {t.on_dead}</span> : 'no call'],
         ['Labels', labels.length > 0 ? labels.map(([k, v]) => <code key={k}>{k}={v} </code>) : undefined],
         [work ? 'Arguments' : 'Headers and body', <Payload of={s} />],

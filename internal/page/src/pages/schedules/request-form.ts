@@ -1,7 +1,7 @@
 import type { Schedule, ScheduledTask, ScheduleInput } from '../../api/openapi.gen'
 import { member } from '../../format/json'
 import { filled, pairLines, pairs } from '../../format/pairs'
-import { flag, plain, ruleFlags, ruleKeys, ruleOf, ruleTextOf, used, type RuleText } from '../../format/rule'
+import { flag, ruleFlags, ruleKeys, ruleOf, ruleTextOf, used, type RuleText } from '../../format/rule'
 import { taskSettings, type RequestKey, type RequestText } from '../../parts/request-text'
 
 // The request of a schedule's tasks in a form, and the schedule as a body and as a
@@ -18,8 +18,8 @@ export function requestOf(s: Schedule, reply: string): RequestText {
   const kind = work ? (work.args === undefined ? 'none' : 'json') : http.body_base64 !== undefined ? 'base64' : http.body === undefined ? 'none' : typeof http.body === 'string' ? 'text' : 'json'
   const body = { base64: http.body_base64 ?? '', none: '', text: String(http.body), json: member(reply, 'task', 'http', 'body') ?? member(reply, 'task', 'work', 'args') ?? '' }[kind]
   return {
-    url: http.url, method: http.method ?? 'POST', queue: t.queue ?? '', priority: t.priority ?? 'normal', timeout: plain(t.timeout ?? ''), expire_after: plain(t.expire_after ?? ''),
-    max_attempts: String(retry.max_attempts ?? ''), min_backoff: plain(retry.min_backoff ?? ''), max_backoff: plain(retry.max_backoff ?? ''), max_age: plain(retry.max_age ?? ''),
+    url: http.url, method: http.method ?? 'POST', queue: t.queue ?? '', priority: t.priority ?? 'normal', timeout: t.timeout ?? '', expire_after: t.expire_after ?? '',
+    max_attempts: String(retry.max_attempts ?? ''), min_backoff: retry.min_backoff ?? '', max_backoff: retry.max_backoff ?? '', max_age: retry.max_age ?? '',
     on_dead: t.on_dead ?? '', headers: pairLines(http.headers, ':'), labels: pairLines(t.labels, '='), work: work?.kind ?? '', kind, body,
   }
 }

@@ -20,7 +20,7 @@ export function textIn(rule: RuleSignals): RuleText {
 
 const zones: string[] = typeof Intl.supportedValuesOf === 'function' ? ['UTC', ...Intl.supportedValuesOf('timeZone')] : ['UTC']
 
-const rarelyUsed: RuleKey[] = ['start', 'end', 'jitter', 'max_runs', 'misfire', 'catchup_window', 'catchup_limit', 'overlap', 'dst_gap', 'dst_overlap']
+const rarelyUsed: RuleKey[] = ['start', 'end', 'jitter', 'max_runs', 'missed', 'catchup_window', 'catchup_limit', 'overlap', 'dst_gap', 'dst_overlap']
 
 // RuleFields has the fields of a rule, each with its error. Those that few rules need are
 // folded away until one of them has a value or an error.
@@ -45,7 +45,7 @@ export function RuleFields({ rule, problem }: { rule: RuleSignals; problem: Prob
           <TimeField label="End" value={rule.end} zone={zone} error={error('end')} hint={`No instant is later. ${clocks}`} />
           <Field label="Max runs" value={rule.max_runs} error={error('max_runs')} placeholder="default (no limit)" hint="The schedule ends after this many instants with a task." />
           <Field label="Jitter" value={rule.jitter} error={error('jitter')} placeholder="default (none)" hint="Each task is due up to this much after its instant." />
-          <Field label="Missed instants (misfire)" value={rule.misfire} error={error('misfire')} options={[['', 'fire_once: only the latest creates a task'], ['skip', 'skip: none creates a task'], ['fire_all', 'fire_all: each creates a task, up to the limit']]} />
+          <Field label="Missed instants" value={rule.missed} error={error('missed')} options={[['', 'fire_once: only the latest creates a task'], ['skip', 'skip: none creates a task'], ['fire_all', 'fire_all: each creates a task, up to the limit']]} />
           <Field label="Catch-up window" value={rule.catchup_window} error={error('catchup_window')} placeholder="default (24h)" hint="Instants that were missed longer ago create no task." />
           <Field label="Catch-up limit" value={rule.catchup_limit} error={error('catchup_limit')} placeholder="default (100)" hint="for fire_all: at most this many tasks" />
           <Field label="While a task is unfinished (overlap)" value={rule.overlap} error={error('overlap')} options={[['', 'allow: an instant creates another'], ['skip', 'skip: an instant creates none'], ['buffer_one', 'buffer_one: one instant waits until the task has ended']]} />

@@ -1,6 +1,6 @@
 import type { Schedule, SkippedInstants } from '../../api/openapi.gen'
 import { count } from '../../format/number'
-import { plain, zoneOfRule, type RuleText } from '../../format/rule'
+import { zoneOfRule, type RuleText } from '../../format/rule'
 
 // The settings of a schedule as sentences.
 
@@ -10,7 +10,7 @@ export function sentence(words: string, rule: Pick<RuleText, 'cron' | 'timezone'
 }
 
 const reasons: Record<SkippedInstants['why'], string> = {
-  misfire: 'missed: misfire is skip, or it is fire_once and a later instant was missed too',
+  missed: 'missed: the setting missed is skip, or it is fire_once and a later instant was missed too',
   catchup_window: 'missed longer ago than the catch-up window',
   catchup_limit: 'missed: over the catch-up limit',
   quota: 'a quota of the namespace was used up',
@@ -22,9 +22,9 @@ export function reasonToSkip(s: SkippedInstants): string {
 }
 
 export function missedWords(s: Schedule): string {
-  const within = `of the last ${plain(s.catchup_window)}`
-  if (s.misfire === 'skip') return 'none creates a task'
-  return s.misfire === 'fire_all' ? `each ${within} creates a task, at most ${count(s.catchup_limit)}` : `the latest ${within} creates a task`
+  const within = `of the last ${s.catchup_window}`
+  if (s.missed === 'skip') return 'none creates a task'
+  return s.missed === 'fire_all' ? `each ${within} creates a task, at most ${count(s.catchup_limit)}` : `the latest ${within} creates a task`
 }
 
 export const overlapWords: Record<Schedule['overlap'], string> = {

@@ -102,7 +102,7 @@ function Suspend({ of: n, done }: { of: Namespace; done: () => void }) {
       command={foliot('namespace', 'set', n.name, n.suspended ? '--no-suspended' : '--suspended')}
       run={async () => (await changeNamespace(n, { suspended: !n.suspended }), n.suspended ? `${n.name} is active.` : `${n.name} is suspended.`)}>
       {n.suspended
-        ? <p>Due tasks start. Each schedule handles missed instants as its setting misfire says.</p>
+        ? <p>Due tasks start. Each schedule handles missed instants as its setting “missed” says.</p>
         : <p>No task of {n.name} is created or sent, and no schedule creates a task. Its own tokens can only read. Tasks wait and use no attempt.</p>}
     </Action>
   )

@@ -4,7 +4,6 @@ import { guarded } from '../../api/call'
 import { patchTask, type TaskPatch } from '../../api/openapi.gen'
 import { indent, rounded } from '../../format/json'
 import { pairLines, pairs } from '../../format/pairs'
-import { plain } from '../../format/time'
 import { ActionButton, Confirm } from '../../parts/action'
 import { RequestFields } from '../../parts/request-fields'
 import { requestIn, requestKeyOf, useRequest, wrongIn, type RequestErrors, type RequestText } from '../../parts/request-text'
@@ -61,8 +60,8 @@ function requestOf(read: TaskRead): RequestText {
   const kind = bodyKind(read)
   return {
     url: http.url, method: http.method ?? 'POST', headers: pairLines(http.headers, ':'), kind, body: kind === 'json' ? indent(bodyText(read)) : bodyText(read),
-    work: work?.kind ?? '', queue: t.queue, priority: t.priority, labels: pairLines(t.labels, '='), timeout: plain(t.timeout), expire_after: plain(t.expire_after ?? '0s'), on_dead: t.on_dead ?? '',
-    max_attempts: String(retry.max_attempts ?? 0), min_backoff: plain(retry.min_backoff ?? ''), max_backoff: plain(retry.max_backoff ?? ''), max_age: plain(retry.max_age ?? ''),
+    work: work?.kind ?? '', queue: t.queue, priority: t.priority, labels: pairLines(t.labels, '='), timeout: t.timeout, expire_after: t.expire_after ?? '0s', on_dead: t.on_dead ?? '',
+    max_attempts: String(retry.max_attempts ?? 0), min_backoff: retry.min_backoff ?? '', max_backoff: retry.max_backoff ?? '', max_age: retry.max_age ?? '',
   }
 }
 

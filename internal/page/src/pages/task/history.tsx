@@ -6,7 +6,7 @@ import { Masked } from '../../parts/masked'
 import { Panel } from '../../parts/panel'
 import { errorText } from '../../parts/reply'
 import { Time, useNow } from '../../parts/time'
-import { deferred, waited } from './read'
+import { snoozed, waited } from './read'
 
 interface HistoryEvent {
   at: number
@@ -73,7 +73,7 @@ function addEnd(t: Task, retried: string, out: HistoryEvent[]) {
 
 export function toneOf(a: Attempt): Tone {
   if (a.status < 300 && !a.error) return 'good'
-  return deferred(a) ? 'warn' : 'bad'
+  return snoozed(a) ? 'warn' : 'bad'
 }
 
 // shorten replaces the events in the middle by one, so that the line is legible.

@@ -46,7 +46,7 @@ export function waited(t: Task): boolean {
   return waiting(t) && t.attempts.length > 0 && t.next_at !== undefined && Date.parse(t.next_at) > Date.parse(t.due_at)
 }
 
-// deferred reports whether the receiver asked to wait: such an attempt is not counted.
-export function deferred(a: { status: number; error?: string }): boolean {
+// snoozed reports whether the receiver asked to wait: such an attempt is not counted.
+export function snoozed(a: { status: number; error?: string }): boolean {
   return (a.status === 429 || a.status === 503) && (a.error?.includes('asked to wait') ?? false)
 }

@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact'
 import { getQueue, getSchedule, readyz, type Problem, type Task as Record } from '../../api/openapi.gen'
 import { Refusal } from '../../api/call'
 import { foliot } from '../../format/command'
-import { plain } from '../../format/time'
 import { State, stateReason } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { Icon } from '../../parts/icon'
@@ -116,17 +115,17 @@ function facts(t: Record): [string, ComponentChildren][] {
   const all: [string, ComponentChildren][] = [
     ['Queue', <a href={link('queues', t.queue)}>{t.queue}</a>],
     ['Due', <Time at={t.due_at} />],
-    [t.delay ? 'Delay' : 'Created with', t.delay ? plain(t.delay) : 'a due time'],
+    [t.delay ? 'Delay' : 'Created with', t.delay || 'a due time'],
     ['Priority', t.priority],
     ['Labels', labels.length ? <span class="labels">{labels.map(([k, v]) => <a key={k} href={link('tasks', '', { label: `${k}=${v}` })}>{k}={v}</a>)}</span> : undefined],
     ['Schedule', t.schedule && <a href={link('schedules', t.schedule)}>{t.schedule}</a>],
     ['Instant', t.instant && <Time at={t.instant} />],
     ['Max attempts', r.max_attempts || 'no limit'],
-    ['Min backoff', plain(r.min_backoff ?? '')],
-    ['Max backoff', plain(r.max_backoff ?? '')],
-    ['Max age', r.max_age === '0s' ? 'no limit' : plain(r.max_age ?? '')],
-    ['Timeout', plain(t.timeout)],
-    ['Expire after', t.expire_after && t.expire_after !== '0s' ? plain(t.expire_after) : 'never'],
+    ['Min backoff', r.min_backoff ?? ''],
+    ['Max backoff', r.max_backoff ?? ''],
+    ['Max age', r.max_age === '0s' ? 'no limit' : r.max_age ?? ''],
+    ['Timeout', t.timeout],
+    ['Expire after', t.expire_after && t.expire_after !== '0s' ? t.expire_after : 'never'],
     ['Id', <code>{t.id}</code>],
     ['Version', t.version],
     ...authors(t),

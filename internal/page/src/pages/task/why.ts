@@ -5,7 +5,7 @@ import { full, millis, span } from '../../format/time'
 import { errorText } from '../../parts/reply'
 import { link } from '../../state/route'
 import { ended } from './end-reason'
-import { deferred, waited } from './read'
+import { snoozed, waited } from './read'
 
 // Context is the state of the server around a task. A part is null
 // until it has arrived, or if the token may not read it.
@@ -79,7 +79,7 @@ function early(t: Task, { now }: Context): Why | null {
   if (!waited(t)) return { tone: 'info', text: `It is due ${in_(t.next_at!, now)}, at ${full(t.next_at!)}.` }
   const last = t.attempts.at(-1)!
   return {
-    tone: 'warn', text: `Attempt ${last.number} ${deferred(last) ? 'does not count: ' : 'failed: '}${errorText(last)}. The next attempt starts ${in_(t.next_at!, now)}.`,
+    tone: 'warn', text: `Attempt ${last.number} ${snoozed(last) ? 'does not count: ' : 'failed: '}${errorText(last)}. The next attempt starts ${in_(t.next_at!, now)}.`,
     remedy: 'Correct the receiver or the request. Use Run now to skip the wait.',
   }
 }

@@ -4,7 +4,7 @@ import type { AttemptTotals, Live } from '../../../api/openapi.gen'
 import { count } from '../../../format/number'
 import { place, radii } from './model'
 
-type Outcome = 'delivered' | 'failed' | 'deferred' | 'refused'
+type Outcome = 'delivered' | 'failed' | 'snoozed' | 'refused'
 
 // Ended is the attempts of one outcome that ended in the last second.
 interface Ended {
@@ -12,7 +12,7 @@ interface Ended {
   attempts: number
 }
 
-const outcomes: Outcome[] = ['delivered', 'failed', 'deferred', 'refused']
+const outcomes: Outcome[] = ['delivered', 'failed', 'snoozed', 'refused']
 
 // Up to single attempts a second have a mark each. A mark rises by 50 units within its
 // second, and is in one of the columns from left to right. So the next mark of its column
@@ -25,7 +25,7 @@ const apart = 12
 const shapes: Record<Outcome, string> = {
   delivered: 'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0',
   failed: 'M0-5.5 5.5 4.5H-5.5Z',
-  deferred: 'M-4-4H4V4H-4Z',
+  snoozed: 'M-4-4H4V4H-4Z',
   refused: 'M-5-2H-2V-5H2V-2H5V2H2V5H-2V2H-5Z',
 }
 
