@@ -11,9 +11,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/client/internal/convert"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -25,168 +29,155 @@ const (
 	maxProblem = 1 << 20
 )
 
-// conn sends calls to one server, and does not change after New.
-type conn struct {
+// connection sends calls to one server. Only its coalescer changes after New.
+type connection struct {
 	base    string // without a slash at its end
 	header  http.Header
 	http    http.Client
 	owned   bool // New created the transport
 	timeout time.Duration
 	retry   RetryPolicy
+
+	batching bool // calls that are made at once go out together
+	calls    coalescer
 }
 
-// call is one use of one route.
-type call struct {
-	op     string // verb and name, for errors
-	method string
-	path   string // below the version, escaped
-	query  params
-	header http.Header
-	send   any    // becomes the body, as JSON; nil: body is set, or there is none
-	body   []byte // nil: none
-	raw    bool   // the body is not JSON
-
-	repeatable bool          // may be applied twice without harm
-	extra      time.Duration // added to the client's Timeout
-	into       any           // target of the decoded reply
-}
-
-type answer struct {
-	status int
-	header http.Header
-}
-
-// named sends a call about the object with that name, and returns the reply. It
-// completes the call's op, and puts the name before its path. It refuses names
-// that a server would read as a part of the path.
-func named[T any](ctx context.Context, cn *conn, verb, path, name string, c *call) (reply *T, got answer, err error) {
-	reply = new(T)
-	c.op, c.path, c.into = verb+" "+name, path+url.PathEscape(name)+c.path, reply
-	if name == "" || name == "." || name == ".." {
-		return nil, got, refused(c.op, "bad_name", "name", "a name has 1 to 256 characters and begins with a letter or digit")
+// Do implements conn.Conn.
+func (cn *connection) Do(ctx context.Context, c *conn.Call) (got conn.Reply, err error) {
+	if err := valid(c); err != nil {
+		return got, err
 	}
-	if got, err = cn.do(ctx, c); err != nil {
-		return nil, got, err
-	}
-	return reply, got, nil
-}
-
-// do sends c, repeats it if that is allowed, and decodes the reply.
-func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
-	if c.send != nil {
-		if c.body, err = marshal(c.send); err != nil {
+	if c.Send != nil {
+		if c.Body, err = convert.Marshal(c.Send); err != nil {
 			return got, err
 		}
 	}
-	began, maybeApplied := time.Now(), false // by an earlier attempt
-	for try := 1; ; try++ {
-		got, err = cn.try(ctx, c)
-		if err == nil {
-			return got, nil
-		}
-		maybeApplied = maybeApplied || MaybeApplied(err)
-		pause, again := cn.retry.next(try, time.Since(began), c.repeatable, err)
-		if !again || ctx.Err() != nil {
-			return got, withMaybeApplied(err, maybeApplied)
-		}
-		if ended := sleep(ctx, pause); ended != nil {
-			return got, withMaybeApplied(fmt.Errorf("%w (%w while waiting to repeat it)", err, ended), maybeApplied)
-		}
+	p := newPending(c)
+	send := cn.calls.send
+	if c.Batch == "" || !cn.batching {
+		send = func(ctx context.Context, _ []*pending) { got, p.err = cn.try(ctx, c) }
 	}
+	cn.repeat(ctx, []*pending{p}, send)
+	return got, p.err
 }
 
 // try sends c once and decodes the reply.
-func (cn *conn) try(ctx context.Context, c *call) (got answer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.extra)
+func (cn *connection) try(ctx context.Context, c *conn.Call) (got conn.Reply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.Extra)
 	defer cancel()
-	resp, err := cn.send(ctx, c)
+	resp, err := cn.Open(ctx, c)
 	if err != nil {
 		return got, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err != nil {
-		return got, cn.noReply(c, err)
+		return got, cn.NoReply(c, err)
 	}
 	if len(data) > maxReply {
 		return got, cn.foreign(c, resp, errors.New("the reply is longer than 64 MiB"))
 	}
-	if err := json.Unmarshal(data, c.into); err != nil {
+	if into, ok := c.Into.(json.Unmarshaler); ok { // json.Unmarshal would read the reply twice
+		err = into.UnmarshalJSON(data)
+	} else {
+		err = json.Unmarshal(data, c.Into)
+	}
+	if err != nil {
 		return got, cn.foreign(c, resp, err)
 	}
-	return answer{resp.StatusCode, resp.Header}, nil
+	return conn.Reply{Status: resp.StatusCode, Header: resp.Header}, nil
 }
 
-// send sends c once and returns a successful reply, whose body the caller must
-// close.
-func (cn *conn) send(ctx context.Context, c *call) (*http.Response, error) {
+// Open implements conn.Conn.
+func (cn *connection) Open(ctx context.Context, c *conn.Call) (*http.Response, error) {
 	req, err := cn.request(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := cn.http.Do(req)
 	if err != nil {
-		return nil, cn.noReply(c, err)
+		return nil, cn.NoReply(c, err)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
-		return nil, cn.refusal(c, resp)
+		return nil, cn.refused(c, resp)
 	}
 	return resp, nil
 }
 
-func (cn *conn) request(ctx context.Context, c *call) (*http.Request, error) {
-	target := cn.base + wire.Version + c.path
-	if len(c.query) > 0 {
-		target += "?" + url.Values(c.query).Encode()
+func (cn *connection) request(ctx context.Context, c *conn.Call) (*http.Request, error) {
+	target := cn.base + wire.Version + c.Path
+	query := url.Values(c.Query)
+	for _, o := range c.Options {
+		if o.Param != "" {
+			if query == nil {
+				query = url.Values{}
+			}
+			query.Set(o.Param, o.Value)
+		}
+	}
+	if len(query) > 0 {
+		target += "?" + query.Encode()
 	}
 	var body io.Reader
-	if c.body != nil {
-		body = bytes.NewReader(c.body)
+	if c.Body != nil {
+		body = bytes.NewReader(c.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, c.method, target, body)
+	req, err := http.NewRequestWithContext(ctx, c.Method, target, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.op, err)
+		return nil, fmt.Errorf("%s: %w", c.Op, err)
 	}
 	maps.Copy(req.Header, cn.header)
-	if c.body != nil && !c.raw {
+	if c.Body != nil && !c.Raw {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	maps.Copy(req.Header, c.header)
+	maps.Copy(req.Header, c.Header)
+	for _, o := range c.Options {
+		if o.Header != "" {
+			req.Header.Set(o.Header, o.Value)
+		}
+	}
 	return req, nil
 }
 
-func (cn *conn) noReply(c *call, err error) error {
+// NoReply implements conn.Conn.
+func (cn *connection) NoReply(c *conn.Call, err error) error {
 	var about *url.Error
 	if errors.As(err, &about) {
 		err = about.Err // the outer error repeats the URL with its query
 	}
 	err = scheme(err)
-	return &TransportError{Op: c.op, Server: cn.base, Err: err, MaybeApplied: !unsent(err)}
+	return &TransportError{Op: c.Op, Server: cn.base, Err: err, MaybeApplied: !unsent(err)}
 }
 
-func (cn *conn) refusal(c *call, resp *http.Response) error {
+func (cn *connection) refused(c *conn.Call, resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {
-		return cn.noReply(c, err)
+		return cn.NoReply(c, err)
 	}
 	if wantsTLS(resp, data) {
-		return cn.noReply(c, ErrSpeaksTLS)
+		return cn.NoReply(c, ErrSpeaksTLS)
 	}
 	var p wire.Problem
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media != wire.ProblemType || json.Unmarshal(data, &p) != nil || p.Code == "" {
 		return cn.foreign(c, resp, nil)
 	}
+	p.Status = resp.StatusCode
+	return refusal(c, p, retryAfter(resp.Header, time.Now()))
+}
+
+// refusal returns the error of a call that the server refused.
+func refusal(c *conn.Call, p wire.Problem, retryAfter time.Duration) error {
 	e := problemError(p)
-	e.Op, e.Status, e.RetryAfter = c.op, resp.StatusCode, retryAfter(resp.Header, time.Now())
-	e.MaybeApplied = resp.StatusCode >= http.StatusInternalServerError && !errors.Is(e, ErrFull) && e.Code != "store_unfit"
+	e.Op, e.RetryAfter = c.Op, retryAfter
+	e.MaybeApplied = e.Status >= http.StatusInternalServerError && !errors.Is(e, ErrFull) && e.Code != "store_unfit"
 	return e
 }
 
 // foreign returns the error for a reply that did not come from a Foliot server:
 // a proxy or another program sent it.
-func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
+func (cn *connection) foreign(c *conn.Call, resp *http.Response, why error) error {
 	detail := cn.base + " replied " + resp.Status
 	switch {
 	case why != nil:
@@ -198,7 +189,7 @@ func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
 	}
 	done := resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusInternalServerError
 	return &Error{
-		Op: c.op, Status: resp.StatusCode, Detail: detail + ": is it a Foliot server?",
+		Op: c.Op, Status: resp.StatusCode, Detail: detail + ": is it a Foliot server?",
 		RetryAfter: retryAfter(resp.Header, time.Now()), MaybeApplied: done,
 	}
 }
@@ -213,4 +204,22 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return max(0, at.Sub(now))
 	}
 	return 0
+}
+
+// valid returns an error if the name in c.Op is not valid, or an option of c.
+func valid(c *conn.Call) error {
+	if c.Path == "" {
+		return refused(c.Op, "bad_name", "name", "a name has 1 to 256 characters and begins with a letter or digit")
+	}
+	if unknown := c.Unknown(); unknown != "" {
+		takes := "it takes none"
+		if c.Takes != "" {
+			takes = "it takes " + strings.ReplaceAll(c.Takes, " ", ", ")
+		}
+		return refused(c.Op, "bad_option", unknown, "the call does not take this option: "+takes)
+	}
+	if slices.Contains(c.Options, conn.Option(Key(""))) {
+		return refused(c.Op, "bad_option", "Key", "the key is empty, but it must have 1 to 256 printable ASCII characters")
+	}
+	return nil
 }

@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/client/internal/conn"
 )
 
 // Client calls one server with the methods of its fields, which are grouped by
-// noun. A Client and its fields may be used by many goroutines, and start none.
+// noun. A Client and its fields may be used by many goroutines. The calls of
+// operators are in package client/admin.
 type Client struct {
-	Tasks      Tasks
-	Schedules  Schedules
-	Queues     Queues
-	Tokens     Tokens
-	Secrets    Secrets
-	Namespaces Namespaces
-	Admin      Admin
+	Tasks     Tasks
+	Schedules Schedules
+	Queues    Queues
 
-	conn *conn
+	conn *connection
 }
 
 // Options configure a client. The zero Options suit a server on loopback that
@@ -40,13 +40,20 @@ type Options struct {
 	// connections Close closes.
 	HTTPClient *http.Client
 	// Timeout bounds one request, not counting the time that a long poll waits.
-	// CancelMany and RetryMany have 30 minutes more, and Backfill has 5, while
+	// CancelMatching, RetryMatching and MoveMatching have 30 minutes more, and Backfill has 5, while
 	// the context of a call bounds all its requests together. Zero or less
 	// means 60s.
 	Timeout time.Duration
 	// Retry sets how often and how soon a call is repeated. The zero
 	// RetryPolicy makes up to 4 requests; Attempts 1 makes no repeats.
 	Retry RetryPolicy
+	// NoBatching sends each call in a request of its own. By default, calls of
+	// Create, Put, Cancel and Touch that are made at once share requests: if four
+	// are under way, further ones wait until one has ended, at most 100ms, and go
+	// out together. Each keeps its own context, result, error and repeats. Set
+	// NoBatching if the transport of HTTPClient uses the contexts of the calls, as
+	// one that traces does.
+	NoBatching bool
 	// UserAgent identifies the program. Default: "foliot-go".
 	UserAgent string
 }
@@ -68,7 +75,8 @@ func New(server string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cn := &conn{base: base, header: header, timeout: o.Timeout, retry: o.Retry.withDefaults()}
+	cn := &connection{base: base, header: header, timeout: o.Timeout, retry: o.Retry.withDefaults(), batching: !o.NoBatching}
+	cn.calls.conn = cn
 	if cn.timeout <= 0 {
 		cn.timeout = defaultTimeout
 	}
@@ -79,7 +87,22 @@ func New(server string, o Options) (*Client, error) {
 	}
 	// The API never redirects: a redirect comes from another server.
 	cn.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{Tasks{cn}, Schedules{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, Admin{cn}, cn}, nil
+	return &Client{Tasks{cn}, Schedules{cn}, Queues{cn}, cn}, nil
+}
+
+func init() {
+	conn.Of = func(c any) conn.Conn { return c.(*Client).conn }
+}
+
+// defaultServer is the server that FromEnv calls if no variable names one.
+const defaultServer = "http://127.0.0.1:8750"
+
+// FromEnv returns a client for the server at the URL in FOLIOT_SERVER, by
+// default http://127.0.0.1:8750, with the token in FOLIOT_TOKEN and the namespace in
+// FOLIOT_NAMESPACE. The command line reads the same variables. The other Options
+// have their defaults. Errors: those of New.
+func FromEnv() (*Client, error) {
+	return New(cmp.Or(os.Getenv("FOLIOT_SERVER"), defaultServer), Options{Token: os.Getenv("FOLIOT_TOKEN"), Namespace: os.Getenv("FOLIOT_NAMESPACE")})
 }
 
 // Close closes idle connections, unless Options.HTTPClient was set. The client

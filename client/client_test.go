@@ -163,10 +163,12 @@ func TestStrangeRepliesAreErrors(t *testing.T) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
-	for _, body := range []string{`{"results":[]}`, `{"results":[{},{}]}`, `{"results":[{"status":201,"due_at":"x"}]}`, `{"results":{}}`} {
+	for _, body := range []string{`{"results":[]}`, `{"results":[{},{}]}`, `{"results":[{"status":201,"task":{"due_at":"x"}},{"status":201,"task":{"due_at":"x"}}]}`, `{"results":{}}`} {
 		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) { return reply(200, nil, body), nil })
-		if results, err := c.Tasks.CreateBatch(t.Context(), []client.Spec{hour("a")}); err == nil {
-			t.Errorf("%q: %v", body, results)
+		for _, r := range must[[]client.Result](t)(c.Tasks.CreateMany(t.Context(), []client.Spec{hour("a"), hour("b")})) {
+			if r.Err == nil || !client.MaybeApplied(r.Err) {
+				t.Errorf("%q: %+v", body, r)
+			}
 		}
 	}
 	// A reply of a newer server is accepted.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/convert"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -20,23 +22,29 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(&in)
+	return convert.Marshal(&in)
 }
 
-func (s *Spec) UnmarshalJSON(data []byte) error { return read(data, s, readSpec) }
+func (s *Spec) UnmarshalJSON(data []byte) error { return convert.Read(data, s, readSpec) }
 
 func (s Spec) wire() (wire.TaskInput, error) {
-	in := wire.TaskInput{FirstAttemptAt: instant(s.FirstAttempt), Traceparent: s.Parent}
-	err := convert(&in, s, "FirstAttemptAt", "Traceparent")
+	in := wire.TaskInput{FirstAttemptAt: convert.Instant(s.FirstAttempt), Traceparent: s.Parent}
+	err := codec.Convert(&in, &s, "FirstAttemptAt", "Traceparent")
+	if in.At == "" {
+		in.At = s.Local
+	}
 	if in.At == "" && in.Delay == "" {
 		in.Delay = "0s"
 	}
 	return in, err
 }
 
-func readSpec(in wire.TaskInput) (s Spec, err error) {
-	if err = convert(&s, in, "FirstAttempt", "Parent"); err == nil {
-		s.FirstAttempt, err = readInstant(in.FirstAttemptAt)
+func readSpec(in *wire.TaskInput) (s Spec, err error) {
+	if in.TimeZone != "" {
+		s.Local, in.At = in.At, ""
+	}
+	if err = codec.Convert(&s, in, "FirstAttempt", "Parent", "Local"); err == nil {
+		s.FirstAttempt, err = convert.ReadInstant(in.FirstAttemptAt)
 	}
 	s.Parent = in.Traceparent
 	return s, err
@@ -44,75 +52,102 @@ func readSpec(in wire.TaskInput) (s Spec, err error) {
 
 func (t Task) MarshalJSON() ([]byte, error) {
 	var shown wire.Task
-	if err := convert(&shown, t, "FirstAttemptAt"); err != nil { // only a request has it
+	t.Spec = t.Spec.shown()
+	if err := codec.Convert(&shown, &t, "FirstAttemptAt"); err != nil { // only a request has it
 		return nil, err
 	}
 	if shown.At == "" && shown.Delay == "" {
 		shown.Delay = "0s"
 	}
-	return marshal(&shown)
+	return convert.Marshal(&shown)
 }
 
 func (t *Task) UnmarshalJSON(data []byte) error {
-	return read(data, t, func(w wire.Task) (t Task, err error) {
-		err = convert(&t, w, "FirstAttempt", "Parent") // only a request has them
-		return t, err
-	})
+	var w wire.Task
+	if err := convert.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	return t.read(&w)
+}
+
+// read fills t from a reply. A zero value means the same in both.
+func (t *Task) read(w *wire.Task) error {
+	*t = Task{}
+	plan := codec.Plan(reflect.TypeFor[Task](), reflect.TypeFor[wire.Task](), "FirstAttempt", "Parent", "Local", "TimeZone") // only a request has them
+	err := plan.Merge(reflect.ValueOf(t).Elem(), reflect.ValueOf(w).Elem())
+	t.ExpireAfter, t.OnDead = cmp.Or(t.ExpireAfter, Forever), cmp.Or(t.OnDead, NoDeadNotice)
+	return err
+}
+
+// shown returns the spec as a reply has it. There an absent value means that there
+// is none, because the server has applied the defaults.
+func (s Spec) shown() Spec {
+	if s.ExpireAfter == Forever {
+		s.ExpireAfter = 0
+	}
+	if s.OnDead == NoDeadNotice {
+		s.OnDead = DeadNotice{}
+	}
+	return s
 }
 
 func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	var in wire.ScheduleInput
-	if err := convert(&in, s.settled(), "Runs"); err != nil {
+	if err := codec.Convert(&in, s.anchored(), "Runs"); err != nil {
 		return nil, err
 	}
-	in.Runs = s.SetRuns
-	return marshal(&in)
+	if s.SetRuns != 0 {
+		in.Runs = &s.SetRuns
+	}
+	return convert.Marshal(&in)
 }
 
 func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
-	return read(data, s, func(in wire.ScheduleInput) (s ScheduleSpec, err error) {
-		err = convert(&s, in, "SetRuns")
-		s.SetRuns = in.Runs
+	return convert.Read(data, s, func(in *wire.ScheduleInput) (s ScheduleSpec, err error) {
+		err = codec.Convert(&s, in, "SetRuns")
+		if in.Runs != nil {
+			s.SetRuns = *in.Runs
+		}
 		return s, err
 	})
 }
 
 func (s Schedule) MarshalJSON() ([]byte, error) {
-	s.ScheduleSpec = s.settled()
+	s.ScheduleSpec = s.anchored()
+	s.Task = s.Task.shown()
 	return encode[wire.Schedule](s)
 }
 
 func (s *Schedule) UnmarshalJSON(data []byte) error {
-	return read(data, s, func(w wire.Schedule) (s Schedule, err error) {
-		err = convert(&s, w, "SetRuns") // a reply has Runs instead
+	return convert.Read(data, s, func(w *wire.Schedule) (s Schedule, err error) {
+		err = codec.Convert(&s, w, "SetRuns") // a reply has Runs instead
+		s.Task.ExpireAfter, s.Task.OnDead = cmp.Or(s.Task.ExpireAfter, Forever), cmp.Or(s.Task.OnDead, NoDeadNotice)
 		return s, err
 	})
 }
 
-// settled returns the spec without an Anchor that its rule does not use.
-func (s ScheduleSpec) settled() ScheduleSpec {
+// anchored returns the spec without an Anchor that its rule does not use.
+func (s ScheduleSpec) anchored() ScheduleSpec {
 	if s.Every == 0 || !s.Start.IsZero() {
 		s.Anchor = time.Time{}
 	}
 	return s
 }
 
-// fromTemplate are the types of a template of tasks, which has fewer fields.
-var fromTemplate = pair{reflect.TypeFor[Spec](), reflect.TypeFor[wire.ScheduledTask]()}
-
 // scheduled returns the template of the tasks of a schedule.
 func (s Spec) scheduled() (task wire.ScheduledTask, err error) {
-	for _, name := range planOf(fromTemplate).Missing {
+	plan := codec.Plan(reflect.TypeFor[Spec](), reflect.TypeFor[wire.ScheduledTask]())
+	for _, name := range plan.Missing { // fields that a template does not have
 		if field := reflect.ValueOf(s).FieldByName(name); !field.IsZero() && !(name == "At" && s.At.IsZero()) {
 			return task, errors.New("the task of a schedule must not have a name, time, delay or parent: the schedule sets them")
 		}
 	}
-	err = convert(&task, s)
+	err = codec.Convert(&task, s)
 	return task, err
 }
 
 func readScheduled(task wire.ScheduledTask) (s Spec, err error) {
-	err = planOf(fromTemplate).Copy(reflect.ValueOf(&s).Elem(), reflect.ValueOf(task))
+	err = codec.Plan(reflect.TypeFor[Spec](), reflect.TypeFor[wire.ScheduledTask]()).Copy(reflect.ValueOf(&s).Elem(), reflect.ValueOf(task))
 	return s, err
 }
 
@@ -127,7 +162,7 @@ func (b Body) put(h *wire.HTTPInput) (err error) {
 		h.BodyBase64 = base64Of(b.data)
 		h.Headers = withContentType(h.Headers, "application/json")
 	case b.kind == textBody:
-		h.Body, err = marshal(string(b.data))
+		h.Body, err = convert.Marshal(string(b.data))
 	case b.kind == binaryBody:
 		h.BodyBase64 = base64Of(b.data)
 	}

@@ -12,17 +12,33 @@
 //	})
 //
 // The words and their meanings are those of the HTTP API: see docs/api.md. A
-// method that changes something returns nil when the change is durable.
+// method that changes something returns nil when the change is durable. The
+// calls of operators are in package client/admin.
 //
 // # Types
 //
 // The API writes times and durations as strings, omits fields that have their
 // default, and distinguishes 0 from absent. The types here use Go's terms:
-// time.Time and time.Duration, and zero values for defaults. If the API's 0
-// means "no limit", the field has a type of its own with a constant for it:
-// [Limit] with [Unlimited], [Duration] with [Forever]. Types with a MarshalJSON
-// method, such as [Spec] and [Task], marshal to the API's JSON and back, so
-// other programs can read the files they are written to.
+// time.Time and time.Duration, and a zero field means the default: the queue's,
+// or if the queue sets none the server's. If a field can also mean "no limit", it
+// has a type of its own with a constant for it: [Limit] with [Unlimited],
+// [Duration] with [Forever]. A task or a schedule in a reply has no defaults, so
+// it can be created again from its Spec. Types with a MarshalJSON method, such as
+// [Spec] and [Task], marshal to the API's JSON and back, so other programs can
+// read the files they are written to.
+//
+// # Options of a call
+//
+// A [CallOption] sets what a call needs beyond its arguments: an idempotency key
+// with [Key], conditions with [IfMatch] and [IfNoneMatch], an expected number of
+// tasks with [Expect].
+//
+// # Many calls
+//
+// Calls of Create, Put, Cancel and Touch that are made at once share requests, so
+// programs with many goroutines make several times as many calls a second. Each
+// call keeps its own result: see [Options.NoBatching]. [Tasks.CreateMany],
+// [Tasks.PutMany] and [Tasks.CancelMany] do this for a list.
 //
 // # Errors
 //
@@ -38,9 +54,9 @@
 // be made, no reply came, or the server was too busy (429, 502, 503, 504).
 // After a request that may have arrived, it repeats only calls that can be
 // applied twice without harm: reads, calls with an Idempotency-Key, and changes
-// that name the wanted state, unless they have a [Condition]. docs/clients.md
+// that name the wanted state, unless they have a condition. docs/clients.md
 // lists them. It repeats all other calls only if the server certainly did not
-// apply them, because no connection could be made, or the reply was 429. Backup
+// apply them, because no connection could be made, or the reply was 429. A backup
 // is never repeated.
 //
 // The client obeys Retry-After, and the context and [RetryPolicy] bound the

@@ -20,7 +20,7 @@ func TestAJSONBodyAndArgumentsAreEncodedByteForByte(t *testing.T) {
 			Name: "a", Delay: time.Second, Labels: map[string]string{"http": `"http":{"url":`},
 			HTTP: HTTP{URL: `http://x/?"http":{"url":"`, Headers: map[string]string{"body": `"body":`}, Body: JSON(json.RawMessage(body))},
 		}
-		for _, value := range []json.Marshaler{spec, Task{Spec: spec, State: Scheduled}} {
+		for _, value := range []json.Marshaler{spec, Task{Spec: spec, State: StateScheduled}} {
 			in, err := value.MarshalJSON()
 			fatal.If(t, err)
 			if !strings.Contains(string(in), `"body":`+body+`}`) || !json.Valid(in) {

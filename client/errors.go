@@ -13,9 +13,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// Error is returned if the server refuses a call, or one item of a batch.
+// Error is returned if the server refuses a call.
 type Error struct {
-	Op     string // verb and name of the call: "get order-42"; empty for an item of a batch
+	Op     string // verb and name of the call: "get order-42"; empty for an item of an import
 	Status int    // HTTP status; zero means that this package refused the call and sent nothing
 	Code   string // stable, for programs; docs/api.md lists the codes. Empty means that another program replied
 	Field  string // path of the invalid field, parameter or header, if there is one

@@ -51,11 +51,11 @@ func Example() {
 	fmt.Println(t.Name, t.State)
 
 	// The order is paid: the callback is no longer needed.
-	t, underWay, err := c.Tasks.Cancel(ctx, "order-42-close")
+	done, err := c.Tasks.Cancel(ctx, "order-42-close")
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.State, underWay)
+	fmt.Println(done.Task.State, done.UnderWay)
 	// Output:
 	// order-42-close scheduled
 	// cancelled false
@@ -81,7 +81,7 @@ func Example_errors() {
 	// 400 bad_scheme http.url
 }
 
-func ExampleTasks_CreateOnce() {
+func ExampleKey() {
 	url, stop := start()
 	defer stop()
 	c, _ := client.New(url, client.Options{})
@@ -90,10 +90,10 @@ func ExampleTasks_CreateOnce() {
 	// A message may come several times: one key creates one task.
 	var ids []string
 	for range 3 {
-		t, err := c.Tasks.CreateOnce(context.Background(), "message-7781", client.Spec{
+		t, err := c.Tasks.Create(context.Background(), client.Spec{
 			Delay: time.Hour,
 			HTTP:  client.HTTP{URL: "https://shop.example/remind"},
-		})
+		}, client.Key("message-7781"))
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func ExampleTasks_CreateOnce() {
 	// true true
 }
 
-func ExampleTasks_CreateBatch() {
+func ExampleTasks_CreateMany() {
 	url, stop := start()
 	defer stop()
 	c, _ := client.New(url, client.Options{})
@@ -118,7 +118,7 @@ func ExampleTasks_CreateBatch() {
 			HTTP:  client.HTTP{URL: "https://shop.example/close"},
 		}
 	}
-	results, err := c.Tasks.CreateBatch(context.Background(), specs)
+	results, err := c.Tasks.CreateMany(context.Background(), specs)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func ExampleTasks_Wait() {
 		log.Fatal(err)
 	}
 	go func() {
-		if _, _, err := c.Tasks.Cancel(ctx, "report"); err != nil { // another part of the program
+		if _, err := c.Tasks.Cancel(ctx, "report"); err != nil { // another part of the program
 			log.Print(err)
 		}
 	}()
@@ -203,7 +203,7 @@ func ExampleTasks_Wait() {
 		log.Fatal(err) // ErrReplaced, or the context ended
 	}
 	switch t.State {
-	case client.Delivered:
+	case client.StateDelivered:
 		fmt.Println("the report is ready")
 	default:
 		fmt.Println("no report:", t.State)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 )
 
 // Any input that is accepted is written again so that it reads the same.
@@ -19,7 +20,7 @@ func FuzzJSONRoundTrip(f *testing.F) {
 		`{"name":"a","at":"2030-01-01T00:00:00.0001+01:00","http":{"url":"","body":"text","headers":{}},"on_dead":"","expire_after":"0s","id":"1","state":"held","attempts":[{"latency_ms":0.1,"late_ms":-1}]}`,
 		`{"http":{"body_base64":"AP8="},"due_at":"2030-01-01T00:00:00Z","finished_at":"9999-12-31T23:59:59.999Z","version":18446744073709551615}`,
 		`{"http":{"body":null},"retry":{"max_attempts":-1,"min_backoff":"-1ns"},"expire_after":"-1ns","on_dead":"nobody"}`,
-		`{"cron":"0 9 * * *","timezone":"UTC","misfire":"skip","paused":true,"task":{"http":{"url":"http://x/","body":"text"}},"name":"a","next_at":"2030-01-01T00:00:00Z","last_skipped":{"from":"2030-01-01T00:00:00Z","until":"2030-01-01T00:00:00Z","why":"overlap"}}`,
+		`{"cron":"0 9 * * *","timezone":"UTC","missed":"skip","paused":true,"task":{"http":{"url":"http://x/","body":"text"}},"name":"a","next_at":"2030-01-01T00:00:00Z","last_skipped":{"from":"2030-01-01T00:00:00Z","until":"2030-01-01T00:00:00Z","why":"overlap"}}`,
 		`{"name":"a","work":{"kind":"close-order","args":{"order":  42}},"waits_for":{"reason":"rate","until":"2030-01-01T00:00:00.000Z","detail":"d"}}`,
 		`{"every":"90s","task":{"work":{"kind":"close-order","args":["<"]}},"http":{"body":1},"queue":"a"}`,
 		`{"every":"90s","catchup_window":"0s","task":{"delay":"1s","http":{"url":""}},"at":"2030-01-01T00:00:00Z","local":"2030-01-01T01:00:00.5+01:00"}`,
@@ -30,7 +31,7 @@ func FuzzJSONRoundTrip(f *testing.F) {
 		roundTrip[client.Task](t, data)
 		roundTrip[client.Spec](t, data)
 		roundTrip[client.Queue](t, data)
-		roundTrip[client.Live](t, data)
+		roundTrip[admin.Live](t, data)
 		roundTrip[client.Schedule](t, data)
 		roundTrip[client.Instant](t, data)
 	})

@@ -3,6 +3,8 @@ package client
 import (
 	"strconv"
 	"time"
+
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 // Limit is the highest number of attempts. The zero Limit leaves the choice to
@@ -35,12 +37,12 @@ type Duration time.Duration
 // Forever is a Duration that does not end.
 const Forever Duration = -1
 
-// String returns the duration as time.Duration does, or "forever".
+// String returns the duration as Go writes it, without zero units, or "forever".
 func (d Duration) String() string {
 	if d == Forever {
 		return "forever"
 	}
-	return time.Duration(d).String()
+	return timespan.Text(time.Duration(d))
 }
 
 // wire returns d as the API writes it: there, 0s is no limit.
@@ -48,5 +50,5 @@ func (d Duration) wire() string {
 	if d == Forever {
 		return "0s"
 	}
-	return time.Duration(d).String()
+	return timespan.Text(time.Duration(d))
 }

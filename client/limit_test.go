@@ -22,7 +22,7 @@ func TestLimitsAreWrittenAsTheAPIDoes(t *testing.T) {
 		}, `"on_dead":"" "expire_after":"0s" "max_attempts":0 "max_age":"0s"`},
 		{client.Spec{
 			ExpireAfter: client.Duration(time.Hour), OnDead: client.NotifyURL("http://x/"), Retry: client.Retry{MaxAttempts: 3},
-		}, `"on_dead":"http://x/" "expire_after":"1h0m0s" "max_attempts":3`},
+		}, `"on_dead":"http://x/" "expire_after":"1h" "max_attempts":3`},
 	} {
 		got, err := json.Marshal(c.spec)
 		fatal.If(t, err)

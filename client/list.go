@@ -7,9 +7,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/client/internal/convert"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -24,17 +25,12 @@ type Filter struct {
 	DueBefore  time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
 	DueAfter   time.Time // exclusive: DueAt is after this. Zero means no bound
 	EndedAfter time.Time // exclusive: FinishedAt is after this. Zero means no bound
-	// All must be set to call CancelMany, RetryMany or MoveMany without any of
+	// All must be set to call CancelMatching, RetryMatching or MoveMatching without any of
 	// these fields.
 	All bool
 	// DryRun makes these methods change nothing: the result has the number of
 	// tasks that match, and some of them.
 	DryRun bool
-	// Expect makes these methods change nothing and return ErrCount unless
-	// exactly this many tasks match. The Error's Count is then the number of
-	// matching tasks. Tasks that begin to match after the count are left alone.
-	// It is at most a million; nil means any number.
-	Expect *int
 }
 
 // Query selects the tasks to list.
@@ -56,13 +52,13 @@ type Page struct {
 // first page. The tasks are in no particular order, unless q has one.
 func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error) {
 	values := q.params()
-	values.add("cursor", cursor)
-	p := page[Task]{field: "tasks"}
-	c := &call{op: "list tasks", method: http.MethodGet, path: "/tasks", query: values, repeatable: true, into: &p}
-	if _, err := ts.conn.do(ctx, c); err != nil {
+	values.Add("cursor", cursor)
+	p := conn.Page[Task]{Field: "tasks"}
+	c := &conn.Call{Op: "list tasks", Method: http.MethodGet, Path: "/tasks", Query: values, Repeatable: true, Into: &p}
+	if _, err := ts.conn.Do(ctx, c); err != nil {
 		return nil, err
 	}
-	return &Page{Tasks: p.items, Next: p.next}, nil
+	return &Page{Tasks: p.Items, Next: p.Next}, nil
 }
 
 // List returns the tasks that q selects, in the order of Page, and reads the
@@ -70,22 +66,22 @@ func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error)
 // that is created or changed during the list may be missing, or be returned as
 // it was before.
 func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
-	return pages[Task](ctx, ts.conn, "list tasks", "/tasks", "tasks", q.params())
+	return conn.Pages[Task](ctx, ts.conn, "list tasks", "/tasks", "tasks", q.params())
 }
 
 // params returns the query, without a cursor.
-func (q Query) params() params {
+func (q Query) params() conn.Params {
 	values := q.values()
 	size := q.PageSize
 	if size <= 0 && q.Bodies {
 		size = 100
 	}
-	values.add("limit", cmp.Or(max(size, 0), 1000))
+	values.Add("limit", cmp.Or(max(size, 0), 1000))
 	if q.Bodies {
-		values.add("include", "body")
+		values.Add("include", "body")
 	}
 	if q.LatestEnded {
-		values.add("order", "ended")
+		values.Add("order", "ended")
 	}
 	return values
 }
@@ -100,74 +96,77 @@ type BulkResult struct {
 	Examples   []*Task `json:"examples,omitempty"`   // at most 20 of these, without bodies
 }
 
-// CancelMany cancels the tasks that match, or all that are not finished if
+// CancelMatching cancels the tasks that match, or all that are not finished if
 // there are no States. It may take long, and works in pages, so a call that
-// ends early has changed some of the tasks, and can be repeated. Errors:
-// ErrCount, if f.Expect is set.
-func (ts Tasks) CancelMany(ctx context.Context, f Filter) (BulkResult, error) {
-	return ts.many(ctx, "cancel", f, nil)
+// ends early has changed some of the tasks, and can be repeated. Tasks that begin
+// to match after the count of Expect are left alone. Errors: ErrCount. Options:
+// Expect.
+func (ts Tasks) CancelMatching(ctx context.Context, f Filter, opts ...CallOption) (BulkResult, error) {
+	return ts.matching(ctx, "cancel", f, nil, opts)
 }
 
-// RetryMany retries the tasks that match, or the dead ones if there are no
+// RetryMatching retries the tasks that match, or the dead ones if there are no
 // States. It skips finished tasks whose queue did not keep the bodies, and
-// otherwise behaves as CancelMany.
-func (ts Tasks) RetryMany(ctx context.Context, f Filter) (BulkResult, error) {
-	return ts.many(ctx, "retry", f, nil)
+// otherwise behaves as CancelMatching. Options: Expect.
+func (ts Tasks) RetryMatching(ctx context.Context, f Filter, opts ...CallOption) (BulkResult, error) {
+	return ts.matching(ctx, "retry", f, nil, opts)
 }
 
-// NewDue is the due time that MoveMany gives to tasks: exactly one field is
-// set.
+// NewDue is the due time that MoveMatching gives to tasks. At most one of At,
+// Local, Delay and By is set. If none is, the tasks are due now.
 type NewDue struct {
-	At    time.Time      // of all tasks
-	Delay *time.Duration // counted from when the server moves the tasks
-	By    time.Duration  // added to the due time of each task; negative means earlier
+	At       time.Time // of all tasks
+	Local    string    // of all tasks, in TimeZone: see Spec.Local
+	TimeZone string
+	Delay    time.Duration // counted from when the server moves the tasks
+	By       time.Duration // added to the due time of each task; negative means earlier
 }
 
-// MoveMany changes the due times of the tasks that match, or the scheduled ones
+// MoveMatching changes the due times of the tasks that match, or the scheduled ones
 // if there are no States. It skips running and finished tasks. If a call with
 // By ends early, a repeat moves the tasks again that still match, so set
-// DueBefore or DueAfter. Otherwise it behaves as CancelMany.
-func (ts Tasks) MoveMany(ctx context.Context, f Filter, to NewDue) (BulkResult, error) {
-	in := wire.MoveInput{At: instant(to.At), By: duration(to.By)}
-	if to.Delay != nil {
+// DueBefore or DueAfter. Otherwise it behaves as CancelMatching. Options: Expect.
+func (ts Tasks) MoveMatching(ctx context.Context, f Filter, to NewDue, opts ...CallOption) (BulkResult, error) {
+	in := wire.MoveInput{At: cmp.Or(convert.Instant(to.At), to.Local), TimeZone: to.TimeZone, By: convert.Duration(to.By)}
+	if in.At == "" && in.By == "" {
 		in.Delay = to.Delay.String()
 	}
-	return ts.many(ctx, "move", f, in)
+	return ts.matching(ctx, "move", f, in, opts)
 }
 
-// manyTimeout is the time allowed to change very many tasks.
-const manyTimeout = 30 * time.Minute
+// matchingTimeout is the time allowed to change very many tasks.
+const matchingTimeout = 30 * time.Minute
 
-func (ts Tasks) many(ctx context.Context, verb string, f Filter, send any) (BulkResult, error) {
+func (ts Tasks) matching(ctx context.Context, verb string, f Filter, send any, opts []CallOption) (BulkResult, error) {
 	values := f.values()
-	values.add("all", f.All)
-	if f.Expect != nil {
-		values.add("expect", strconv.Itoa(*f.Expect))
-	}
-	values.add("dry_run", f.DryRun)
+	values.Add("all", f.All)
+	values.Add("dry_run", f.DryRun)
 	var reply BulkResult
-	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, send: send, extra: manyTimeout, into: &reply}
-	if _, err := ts.conn.do(ctx, c); err != nil {
+	c := &conn.Call{
+		Op: verb + " tasks", Method: http.MethodPost, Path: "/tasks/" + verb, Query: values, Send: send, Extra: matchingTimeout, Into: &reply,
+		Takes: "Expect", Options: conn.Given(opts),
+	}
+	if _, err := ts.conn.Do(ctx, c); err != nil {
 		return BulkResult{}, err
 	}
 	return reply, nil
 }
 
 // values returns the filter as query parameters.
-func (f Filter) values() params {
-	v := params{}
-	v.add("queue", f.Queue)
-	v.add("reason", f.Reason)
-	v.add("schedule", f.Schedule)
-	v.add("prefix", f.Prefix)
+func (f Filter) values() conn.Params {
+	v := conn.Params{}
+	v.Add("queue", f.Queue)
+	v.Add("reason", f.Reason)
+	v.Add("schedule", f.Schedule)
+	v.Add("prefix", f.Prefix)
 	for _, s := range f.States {
-		v.add("state", string(s))
+		v.Add("state", string(s))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
-		v.add("label", key+"="+f.Labels[key])
+		v.Add("label", key+"="+f.Labels[key])
 	}
-	v.add("due_before", f.DueBefore)
-	v.add("due_after", f.DueAfter)
-	v.add("ended_after", f.EndedAfter)
+	v.Add("due_before", f.DueBefore)
+	v.Add("due_after", f.DueAfter)
+	v.Add("ended_after", f.EndedAfter)
 	return v
 }

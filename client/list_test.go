@@ -38,7 +38,7 @@ func fill(t *testing.T, c *client.Client, n int) {
 		specs[i].Delay = time.Duration(i+1) * time.Hour
 		specs[i].HTTP.Body = client.Text("x")
 	}
-	for _, r := range must[[]client.BatchResult](t)(c.Tasks.CreateBatch(t.Context(), specs)) {
+	for _, r := range must[[]client.Result](t)(c.Tasks.CreateMany(t.Context(), specs)) {
 		fatal.If(t, r.Err)
 	}
 }
@@ -75,40 +75,39 @@ func TestFiltersSelectTasks(t *testing.T) {
 		"[t-00 t-01]":      {DueBefore: now.Add(150 * time.Minute)},
 		"[t-10 t-11]":      {DueAfter: now.Add(10*time.Hour + 30*time.Minute)},
 		"[t-11]":           {Prefix: "t-1", Queue: "odd"},
-		"[]":               {States: []client.State{client.Dead, client.Running}},
-		"[t-01 t-03 t-05]": {Queue: "odd", States: []client.State{client.Scheduled, client.Dead}, DueBefore: now.Add(7 * time.Hour)},
+		"[]":               {States: []client.State{client.StateDead, client.StateRunning}},
+		"[t-01 t-03 t-05]": {Queue: "odd", States: []client.State{client.StateScheduled, client.StateDead}, DueBefore: now.Add(7 * time.Hour)},
 	} {
 		if got := fmt.Sprint(names(t, c, client.Query{Filter: f})); got != want {
 			t.Errorf("%+v chose %s, want %s", f, got, want)
 		}
 	}
-	dry, err := c.Tasks.CancelMany(t.Context(), client.Filter{Queue: "odd", DryRun: true})
+	dry, err := c.Tasks.CancelMatching(t.Context(), client.Filter{Queue: "odd", DryRun: true})
 	if err != nil || dry.Matched == nil || *dry.Matched != 6 || len(dry.Examples) != 6 || dry.Examples[0].Queue != "odd" {
 		t.Errorf("a dry run: %+v, %v", dry, err)
 	}
-	for want, to := range map[string]client.NewDue{"1h": {By: time.Hour}, "at": {At: now.Add(3 * time.Hour)}, "in": {Delay: new(3 * time.Hour)}} {
-		if moved, err := c.Tasks.MoveMany(t.Context(), client.Filter{Prefix: "t-02"}, to); err != nil || moved.Changed != 1 {
+	for want, to := range map[string]client.NewDue{"1h": {By: time.Hour}, "at": {At: now.Add(3 * time.Hour)}, "in": {Delay: 3 * time.Hour}} {
+		if moved, err := c.Tasks.MoveMatching(t.Context(), client.Filter{Prefix: "t-02"}, to); err != nil || moved.Changed != 1 {
 			t.Errorf("%s: %+v, %v", want, moved, err)
 		}
 		if due := must[*client.Task](t)(c.Tasks.Get(t.Context(), "t-02")).DueAt; due.Sub(now).Round(time.Minute) < 3*time.Hour {
 			t.Errorf("%s: due %v after the start", want, due.Sub(now))
 		}
 	}
-	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{Queue: "odd"}); err != nil || changed.Changed != 6 || changed.Durability == "" {
+	if changed, err := c.Tasks.CancelMatching(t.Context(), client.Filter{Queue: "odd"}); err != nil || changed.Changed != 6 || changed.Durability == "" {
 		t.Errorf("%+v, %v", changed, err)
 	}
 	var e *client.Error
-	if _, err := c.Tasks.CancelMany(t.Context(), client.Filter{}); !errors.As(err, &e) || e.Code != "no_filter" {
+	if _, err := c.Tasks.CancelMatching(t.Context(), client.Filter{}); !errors.As(err, &e) || e.Code != "no_filter" {
 		t.Errorf("without a filter: %v", err)
 	}
-	five, six := 5, 6
-	if _, err := c.Tasks.CancelMany(t.Context(), client.Filter{All: true, Expect: &five}); !errors.Is(err, client.ErrCount) || !errors.As(err, &e) || e.Count != 6 {
+	if _, err := c.Tasks.CancelMatching(t.Context(), client.Filter{All: true}, client.Expect(5)); !errors.Is(err, client.ErrCount) || !errors.As(err, &e) || e.Count != 6 {
 		t.Errorf("another number: %v", err)
 	}
-	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{All: true, Expect: &six}); err != nil || changed.Changed != 6 {
+	if changed, err := c.Tasks.CancelMatching(t.Context(), client.Filter{All: true}, client.Expect(6)); err != nil || changed.Changed != 6 {
 		t.Errorf("all: %+v, %v", changed, err)
 	}
-	if changed, err := c.Tasks.RetryMany(t.Context(), client.Filter{All: true}); err != nil || changed.Changed != 0 {
+	if changed, err := c.Tasks.RetryMatching(t.Context(), client.Filter{All: true}); err != nil || changed.Changed != 0 {
 		t.Errorf("retry: %+v, %v", changed, err)
 	}
 }
@@ -142,7 +141,7 @@ func TestTheLatestEndsAreListedPageByPage(t *testing.T) {
 	c := serve(t).client()
 	fill(t, c, 6)
 	for _, name := range []string{"t-04", "t-01", "t-05"} {
-		if _, _, err := c.Tasks.Cancel(t.Context(), name); err != nil {
+		if _, err := c.Tasks.Cancel(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}

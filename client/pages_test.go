@@ -11,41 +11,54 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/fatal"
 )
 
 // TestThePagesListEveryCallOfTheClients compares the tables of calls with the
 // code: by reflection for Go, and by the sources for the other languages.
 func TestThePagesListEveryCallOfTheClients(t *testing.T) {
-	compareCalls(t, "../docs/clients.md", "c", callsOfGo())
-	for _, c := range []struct{ readme, sources, call string }{
-		{"../clients/typescript/README.md", "../clients/typescript/src/%.ts", `(?m)^  (?:async )?([a-z]\w*)\(`},
-		{"../clients/python/README.md", "../clients/python/src/foliot/_%.py", `(?m)^    def ([a-z]\w*)\(`},
-	} {
-		calls := map[string][]string{}
-		for _, noun := range []string{"", "tasks", "schedules", "queues"} {
-			source := strings.Replace(c.sources, "%", cmp.Or(noun, "client"), 1)
-			for _, m := range regexp.MustCompile(c.call).FindAllStringSubmatch(read(t, source), -1) {
-				if m[1] != "constructor" {
-					calls[noun] = append(calls[noun], m[1])
-				}
+	compareCalls(t, "../docs/clients.md", "c", callsOfGo(reflect.TypeFor[client.Client]()))
+	compareCalls(t, "../docs/clients.md", "a", callsOfGo(reflect.TypeFor[admin.Client]()))
+	calls := map[string][]string{}
+	for _, noun := range []string{"", "tasks", "schedules", "queues"} {
+		for _, m := range regexp.MustCompile(`(?m)^  (?:async )?([a-z]\w*)\(`).FindAllStringSubmatch(read(t, "../clients/typescript/src/"+cmp.Or(noun, "client")+".ts"), -1) {
+			if m[1] != "constructor" {
+				calls[noun] = append(calls[noun], m[1])
 			}
 		}
-		compareCalls(t, c.readme, "client", calls)
+	}
+	compareCalls(t, "../clients/typescript/README.md", "client", calls)
+	for source, client := range map[string]string{"sync": "Client", "async": "AsyncClient"} {
+		calls, noun := map[string][]string{}, "none"
+		for _, m := range regexp.MustCompile(`(?m)^(?:class (?:Async)?(\w+)|    ([a-z]\w*) = _(?:method|list)\()`).FindAllStringSubmatch(read(t, "../clients/python/src/foliot/_"+source+".py"), -1) {
+			switch {
+			case m[1] == "Client":
+				noun = ""
+			case m[1] != "":
+				noun = strings.ToLower(m[1])
+			default:
+				calls[noun] = append(calls[noun], m[2])
+			}
+		}
+		calls[""] = append(calls[""], "close") // it sends nothing
+		if compareCalls(t, "../clients/python/README.md", "client", calls); len(calls["tasks"]) == 0 {
+			t.Errorf("the tasks of the %s of Python were not found", client)
+		}
 	}
 }
 
-// callsOfGo returns the exported methods of each field of a Client, and those
-// of the Client itself under the empty name.
-func callsOfGo() map[string][]string {
+// callsOfGo returns the exported methods of each field of a client, and those
+// of the client itself under the empty name.
+func callsOfGo(of reflect.Type) map[string][]string {
 	calls := map[string][]string{}
 	add := func(noun string, of reflect.Type) {
 		for method := range of.Methods() {
 			calls[noun] = append(calls[noun], method.Name)
 		}
 	}
-	add("", reflect.TypeFor[*client.Client]())
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[client.Client]()) {
+	add("", reflect.PointerTo(of))
+	for _, field := range reflect.VisibleFields(of) {
 		if field.IsExported() {
 			add(field.Name, field.Type)
 		}

@@ -3,6 +3,8 @@ package client
 import (
 	"time"
 
+	"github.com/foliot/foliot/client/internal/convert"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -12,8 +14,11 @@ import (
 //
 //	client.Patch{Delay: client.Set(30 * time.Minute), Queue: client.Set("mail"), RemoveLabels: []string{"draft"}}
 type Patch struct {
-	At    Field[time.Time]     // set at most one of At and Delay; neither can be reset
-	Delay Field[time.Duration] // counted from when the server accepts the patch
+	// At most one of At, Local and Delay is set. They cannot be reset.
+	At       Field[time.Time]
+	Local    Field[string] // with TimeZone: see Spec.Local
+	TimeZone Field[string]
+	Delay    Field[time.Duration] // counted from when the server accepts the patch
 
 	URL         Field[string]
 	Method      Field[string]
@@ -63,10 +68,12 @@ type object map[string]any
 // encode returns the patch as the API takes it.
 func (p Patch) encode() ([]byte, error) {
 	whole, request, work, retry := object{}, object{}, object{}, object{}
-	addField(whole, "at", p.At, instant)
-	addField(whole, "delay", p.Delay, time.Duration.String)
+	addField(whole, "at", p.At, convert.Instant)
+	addField(whole, "at", p.Local, same)
+	addField(whole, "timezone", p.TimeZone, same)
+	addField(whole, "delay", p.Delay, timespan.Text)
 	addField(whole, "queue", p.Queue, same)
-	addField(whole, "timeout", p.Timeout, time.Duration.String)
+	addField(whole, "timeout", p.Timeout, timespan.Text)
 	addChoice(whole, "expire_after", p.ExpireAfter, Duration.wire)
 	addChoice(whole, "on_dead", p.OnDead, DeadNotice.wire)
 	addField(whole, "priority", p.Priority, same)
@@ -88,8 +95,8 @@ func (p Patch) encode() ([]byte, error) {
 	addMap(request, "headers", h.Headers, p.RemoveHeaders)
 
 	addChoice(retry, "max_attempts", p.MaxAttempts, Limit.wire)
-	addField(retry, "min_backoff", p.MinBackoff, time.Duration.String)
-	addField(retry, "max_backoff", p.MaxBackoff, time.Duration.String)
+	addField(retry, "min_backoff", p.MinBackoff, timespan.Text)
+	addField(retry, "max_backoff", p.MaxBackoff, timespan.Text)
 	addChoice(retry, "max_age", p.MaxAge, Duration.wire)
 
 	if p.Args.change != stays {
@@ -105,7 +112,7 @@ func (p Patch) encode() ([]byte, error) {
 			whole[name] = part
 		}
 	}
-	return marshal(whole)
+	return convert.Marshal(whole)
 }
 
 func same[T any](v T) T { return v }

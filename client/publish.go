@@ -2,12 +2,14 @@ package client
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/client/internal/convert"
 )
 
 // Publication is a request to forward later: a POST to URL with that body and
@@ -26,29 +28,21 @@ type Publication struct {
 	Delay time.Duration // counted from when the server accepts the task; if At and Delay are zero, the task is due at once
 	Name  string        // default: the task's id
 	Queue string        // default: "default"
-	// Retries is the number of attempts after a failed one. nil means that
-	// attempts go on until the queue's MaxAge is over. 0 means none.
-	Retries *int
+	// MaxAttempts is the highest number of attempts. Default: the queue's, or the
+	// server's. A publication cannot have Unlimited: the server refuses it.
+	MaxAttempts Limit
 }
 
 // Publish creates the task that forwards p, with an Idempotency-Key of its own
-// as in Create. Errors: those of Create.
-func (ts Tasks) Publish(ctx context.Context, p Publication) (*Task, error) {
-	return ts.PublishOnce(ctx, rand.Text(), p)
-}
-
-// PublishOnce is Publish with a key chosen by the caller, as CreateOnce is
-// Create.
-func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Task, error) {
+// as in Create. Errors: those of Create. Options: Key.
+func (ts Tasks) Publish(ctx context.Context, p Publication, opts ...CallOption) (*Task, error) {
 	op := "publish"
 	if p.Name != "" {
 		op += " " + p.Name
 	}
-	h := p.header()
-	h.Set("Idempotency-Key", key)
-	return ts.one(ctx, &call{
-		op: op, method: http.MethodPost, path: "/publish", query: params{"url": {p.URL}},
-		header: h, body: p.Body, raw: true, repeatable: key != "",
+	return ts.one(ctx, &conn.Call{
+		Op: op, Method: http.MethodPost, Path: "/publish", Query: conn.Params{"url": {p.URL}}, Header: p.header(), Body: p.Body, Raw: true,
+		Takes: "Key", Options: keyed(opts), Repeatable: true,
 	})
 }
 
@@ -87,12 +81,12 @@ func (p Publication) header() http.Header {
 			h.Set(name, value)
 		}
 	}
-	set("Foliot-At", instant(p.At))
-	set("Foliot-Delay", duration(p.Delay))
+	set("Foliot-At", convert.Instant(p.At))
+	set("Foliot-Delay", convert.Duration(p.Delay))
 	set("Foliot-Name", p.Name)
 	set("Foliot-Queue", p.Queue)
-	if p.Retries != nil {
-		set("Foliot-Retries", strconv.Itoa(*p.Retries))
+	if p.MaxAttempts != 0 {
+		set("Foliot-Retries", strconv.Itoa(int(p.MaxAttempts)-1))
 	}
 	return h
 }

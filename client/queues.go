@@ -4,14 +4,14 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/conn"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // Queues manages the queues of the client's namespace.
-type Queues struct{ conn *conn }
+type Queues struct{ conn *connection }
 
 // QueueSettings are the limits, defaults and retention of a queue, in which a
 // zero field is not set.
@@ -72,55 +72,48 @@ type Counts struct {
 // Put replaces a queue's limits, defaults and retention, while a pause or purge
 // goes on. Limits and retention apply at once, but defaults only to tasks that
 // are created from now on. Errors: ErrPrecondition, and an Error with the
-// invalid field.
-func (qs Queues) Put(ctx context.Context, name string, s QueueSettings, conds ...Condition) (*Queue, error) {
-	return qs.one(ctx, "put queue", name, &call{method: http.MethodPut, send: s, header: headerOf(conds), repeatable: len(conds) == 0})
+// invalid field. Options: IfMatch, IfNoneMatch.
+func (qs Queues) Put(ctx context.Context, name string, s QueueSettings, opts ...CallOption) (*Queue, error) {
+	return qs.one(ctx, "put queue", name, &conn.Call{Method: http.MethodPut, Send: s, Takes: "IfMatch IfNoneMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
 }
 
 // Get returns a queue. Errors: ErrNotFound, if the queue has neither settings
 // nor tasks.
 func (qs Queues) Get(ctx context.Context, name string) (*Queue, error) {
-	return qs.one(ctx, "get queue", name, &call{method: http.MethodGet, repeatable: true})
+	return qs.one(ctx, "get queue", name, &conn.Call{Method: http.MethodGet, Repeatable: true})
 }
 
 // List returns the queues with settings or tasks, by name. An error is the last
 // item.
 func (qs Queues) List(ctx context.Context) iter.Seq2[*Queue, error] {
-	return pages[Queue](ctx, qs.conn, "list queues", "/queues", "queues", params{})
+	return conn.Pages[Queue](ctx, qs.conn, "list queues", "/queues", "queues", conn.Params{})
 }
 
 // Delete deletes the settings of a queue and returns the rest of it. Its tasks
 // stay, with the server's defaults, and a paused queue resumes. Errors:
 // ErrNotFound if there are no settings, ErrPrecondition, ErrConflict while a
-// purge is under way.
-func (qs Queues) Delete(ctx context.Context, name string, conds ...Condition) (*Queue, error) {
-	return qs.one(ctx, "delete queue", name, &call{method: http.MethodDelete, header: headerOf(conds)})
+// purge is under way. Options: IfMatch.
+func (qs Queues) Delete(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
+	return qs.one(ctx, "delete queue", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts)})
 }
 
 // Pause stops a queue, so no attempt starts, except of tasks that are run by
-// hand; attempts under way go on, and the tasks are kept.
-func (qs Queues) Pause(ctx context.Context, name string) (*Queue, error) {
-	return qs.pause(ctx, name, wire.PauseInput{})
-}
-
-// PauseFor pauses a queue that resumes by itself, d after the server's reply.
-func (qs Queues) PauseFor(ctx context.Context, name string, d time.Duration) (*Queue, error) {
-	return qs.pause(ctx, name, wire.PauseInput{For: d.String()})
-}
-
-// PauseUntil pauses a queue that resumes by itself at t.
-func (qs Queues) PauseUntil(ctx context.Context, name string, t time.Time) (*Queue, error) {
-	return qs.pause(ctx, name, wire.PauseInput{Until: instant(t)})
-}
-
-func (qs Queues) pause(ctx context.Context, name string, p wire.PauseInput) (*Queue, error) {
-	return qs.one(ctx, "pause queue", name, &call{method: http.MethodPost, path: "/pause", send: p, repeatable: true})
+// hand; attempts under way go on, and the tasks are kept. The pause lasts until
+// Resume, or until the time of the option. Options: Until.
+func (qs Queues) Pause(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
+	var p wire.PauseInput
+	for _, o := range opts {
+		if o.Name == "Until" {
+			p.Until = o.Value
+		}
+	}
+	return qs.one(ctx, "pause queue", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Send: p, Takes: "Until", Options: conn.Given(opts), Repeatable: true})
 }
 
 // Resume ends a pause, so tasks that became due start at once, within the
 // limits.
 func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
-	return qs.one(ctx, "resume queue", name, &call{method: http.MethodPost, path: "/resume", repeatable: true})
+	return qs.one(ctx, "resume queue", name, &conn.Call{Method: http.MethodPost, Path: "/resume", Repeatable: true})
 }
 
 // Purge cancels all unfinished tasks that are in a queue now, in the background. It
@@ -128,24 +121,27 @@ func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 // enter the queue after that stay. Queue.Purging reports whether the purge is under
 // way. The client does not repeat a purge, because a repeat would also cancel later
 // tasks.
-func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
-	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge"})
-}
-
-// PurgeExactly is Purge if the queue has exactly n unfinished tasks. Otherwise
-// it cancels nothing and returns ErrCount, and the Error's Count is the number
-// of unfinished tasks. A task that enters the queue between the count and the
-// reply may be cancelled too. n is at most a million.
-func (qs Queues) PurgeExactly(ctx context.Context, name string, n int) (*Queue, error) {
-	query := params{"expect": {strconv.Itoa(n)}}
-	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge", query: query})
+//
+// With Expect it purges only a queue with exactly that number of unfinished tasks.
+// A task that enters the queue between the count and the reply may be cancelled
+// too. Errors: ErrCount. Options: Expect.
+func (qs Queues) Purge(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
+	return qs.one(ctx, "purge queue", name, &conn.Call{Method: http.MethodPost, Path: "/purge", Takes: "Expect", Options: conn.Given(opts)})
 }
 
 // one sends a call about one queue, with its path after the queue's.
-func (qs Queues) one(ctx context.Context, verb, name string, c *call) (*Queue, error) {
-	q, got, err := named[Queue](ctx, qs.conn, verb, "/queues/", name, c)
+func (qs Queues) one(ctx context.Context, verb, name string, c *conn.Call) (*Queue, error) {
+	q, got, err := conn.Named[Queue](ctx, qs.conn, verb, "/queues/", name, c)
 	if err == nil {
-		q.etag = got.header.Get("ETag")
+		q.etag = got.Header.Get("ETag")
 	}
 	return q, err
 }
+
+func (s QueueSettings) MarshalJSON() ([]byte, error) { return encode[wire.QueueInput](s) }
+
+func (s *QueueSettings) UnmarshalJSON(data []byte) error { return decode[wire.QueueInput](data, s) }
+
+func (q Queue) MarshalJSON() ([]byte, error) { return encode[wire.Queue](q) }
+
+func (q *Queue) UnmarshalJSON(data []byte) error { return decode[wire.Queue](data, q) }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -99,4 +100,53 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// repeat sends calls until each has its result, and repeats those that may be
+// repeated.
+func (cn *connection) repeat(ctx context.Context, calls []*pending, send func(context.Context, []*pending)) {
+	began := time.Now()
+	for try := 1; ; try++ {
+		send(ctx, calls)
+		var again []*pending
+		var pause time.Duration
+		for _, p := range calls {
+			if p.err == nil {
+				continue
+			}
+			p.maybeApplied = p.maybeApplied || MaybeApplied(p.err)
+			d, repeat := p.next(cn.retry, try, time.Since(began))
+			if !repeat || ctx.Err() != nil {
+				p.err = withMaybeApplied(p.err, p.maybeApplied)
+				continue
+			}
+			again, pause = append(again, p), max(pause, d)
+		}
+		if len(again) == 0 {
+			return
+		}
+		if ended := sleep(ctx, pause); ended != nil {
+			for _, p := range again {
+				p.err = withMaybeApplied(fmt.Errorf("%w (%w while waiting to repeat it)", p.err, ended), p.maybeApplied)
+			}
+			return
+		}
+		calls = again
+	}
+}
+
+// next decides about a call that failed: see RetryPolicy.next. After a batch
+// that failed as a whole, its calls go out in smaller batches. If one of them
+// may be at fault, this goes on until each was sent alone.
+func (p *pending) next(r RetryPolicy, try int, spent time.Duration) (pause time.Duration, again bool) {
+	var refused *Error
+	if p.whole > 1 && errors.As(p.err, &refused) {
+		switch s := refused.Status; {
+		case s == http.StatusInternalServerError && p.call.Repeatable:
+			return r.backoff(1), true
+		case s >= 400 && s < 500 && s != http.StatusUnauthorized && s != http.StatusForbidden && s != http.StatusTooManyRequests:
+			return 0, true
+		}
+	}
+	return r.next(try, spent, p.call.Repeatable, p.err)
 }

@@ -70,24 +70,20 @@ var calls = map[string]struct {
 	}},
 	"Put":    {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Put(ctx, hour("a"))) }},
 	"Touch":  {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Touch(ctx, "a")) }},
-	"Cancel": {true, func(ctx context.Context, c *client.Client) error { _, _, err := c.Tasks.Cancel(ctx, "a"); return err }},
+	"Cancel": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Cancel(ctx, "a")) }},
 	"Put with a condition": {true, func(ctx context.Context, c *client.Client) error {
 		return errOf(c.Tasks.Put(ctx, hour("a"), client.IfMatch("*")))
 	}},
 	"Cancel with a condition": {false, func(ctx context.Context, c *client.Client) error {
-		_, _, err := c.Tasks.Cancel(ctx, "a", client.IfMatch("*"))
-		return err
+		return errOf(c.Tasks.Cancel(ctx, "a", client.IfMatch("*")))
 	}},
 	"Patch": {false, func(ctx context.Context, c *client.Client) error {
 		return errOf(c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("q")}))
 	}},
 	"Run":   {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Run(ctx, "a")) }},
 	"Retry": {false, func(ctx context.Context, c *client.Client) error { return errOf(c.Tasks.Retry(ctx, "a")) }},
-	"CreateBatch": {false, func(ctx context.Context, c *client.Client) error {
-		return errOf(c.Tasks.CreateBatch(ctx, []client.Spec{hour("b")}))
-	}},
-	"CancelMany": {false, func(ctx context.Context, c *client.Client) error {
-		return errOf(c.Tasks.CancelMany(ctx, client.Filter{All: true}))
+	"CancelMatching": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.CancelMatching(ctx, client.Filter{All: true}))
 	}},
 	"Put of a schedule": {true, func(ctx context.Context, c *client.Client) error { return errOf(c.Schedules.Put(ctx, "a", minutely())) }},
 	"Put of a schedule with a condition": {false, func(ctx context.Context, c *client.Client) error {
@@ -103,8 +99,8 @@ var calls = map[string]struct {
 	"Preview": {true, func(ctx context.Context, c *client.Client) error {
 		return errOf(c.Schedules.Preview(ctx, "a", midnight, 1))
 	}},
-	"RetryMany": {false, func(ctx context.Context, c *client.Client) error {
-		return errOf(c.Tasks.RetryMany(ctx, client.Filter{All: true}))
+	"RetryMatching": {false, func(ctx context.Context, c *client.Client) error {
+		return errOf(c.Tasks.RetryMatching(ctx, client.Filter{All: true}))
 	}},
 }
 
@@ -199,12 +195,12 @@ func TestACancelWithALostReplyReportsACancelledTask(t *testing.T) {
 		}
 		api.ServeHTTP(w, r)
 	}
-	got, underWay, err := c.Tasks.Cancel(t.Context(), "a")
-	if err != nil || underWay || !got.Already || got.State != client.Cancelled {
-		t.Errorf("%+v, %v, %v", got, underWay, err)
+	got, err := c.Tasks.Cancel(t.Context(), "a")
+	if err != nil || got.UnderWay || !got.Already || got.Task.State != client.StateCancelled {
+		t.Errorf("%+v, %v", got, err)
 	}
-	if got, underWay, err := c.Tasks.Cancel(t.Context(), "a"); err != nil || underWay || !got.Already {
-		t.Errorf("a second cancel: %+v, %v, %v", got, underWay, err)
+	if got, err := c.Tasks.Cancel(t.Context(), "a"); err != nil || got.UnderWay || !got.Already {
+		t.Errorf("a second cancel: %+v, %v", got, err)
 	}
 }
 
@@ -231,7 +227,7 @@ func TestAPutWithALostReplyIsDeliveredOnce(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	got, err := c.Tasks.Put(t.Context(), client.Spec{Name: "a", HTTP: client.HTTP{URL: "http://127.0.0.1:9/"}})
-	if err != nil || tries.Load() != 2 || got.ID != first || got.State != client.Delivered {
+	if err != nil || tries.Load() != 2 || got.ID != first || got.State != client.StateDelivered {
 		t.Errorf("%d tries, the first made %s: %+v, %v", tries.Load(), first, got, err)
 	}
 }

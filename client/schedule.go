@@ -35,9 +35,9 @@ type ScheduleSpec struct {
 	MaxRuns int64         // the schedule ends after this many instants created a task. Zero means no limit
 	Jitter  time.Duration // each task is due up to this much after its instant. Zero means none
 
-	// Misfire is the policy for instants that passed while no server could fire
+	// Missed is the policy for instants that passed while no server could fire
 	// them. Default: FireOnce.
-	Misfire Misfire
+	Missed Missed
 	// CatchupWindow limits the age of missed instants that still create a task;
 	// nil means 24h, and a pointer to 0 means that no missed instant creates
 	// one.
@@ -51,8 +51,8 @@ type ScheduleSpec struct {
 
 	// SetRuns is the number of MaxRuns that are used up, for a schedule that is
 	// moved from another server. Only a Put that creates the schedule uses it,
-	// while an existing schedule keeps its count; nil means 0.
-	SetRuns *int64
+	// while an existing schedule keeps its count.
+	SetRuns int64
 	// Paused stops the schedule from creating tasks. nil means unchanged, which
 	// for a new schedule is not paused.
 	Paused *bool
@@ -65,15 +65,15 @@ type ScheduleSpec struct {
 	Task Spec
 }
 
-// Misfire is the policy for instants that passed while no server could fire
-// them; the zero Misfire is FireOnce.
-type Misfire string
+// Missed is the policy for instants that passed while no server could fire
+// them; the zero Missed is FireOnce.
+type Missed string
 
-// The policies of misfires.
+// The policies of missed instants.
 const (
-	FireOnce   Misfire = "fire_once" // the latest of them creates a task
-	SkipMissed Misfire = "skip"      // none of them does
-	FireAll    Misfire = "fire_all"  // each of them does, up to CatchupLimit
+	FireOnce   Missed = "fire_once" // the latest of them creates a task
+	SkipMissed Missed = "skip"      // none of them does
+	FireAll    Missed = "fire_all"  // each of them does, up to CatchupLimit
 )
 
 // Overlap is the policy for an instant at which a task of the schedule is
@@ -130,7 +130,7 @@ func (s *Schedule) ETag() string { return `"` + s.ID + "." + strconv.FormatUint(
 type SkippedInstants struct {
 	From  time.Time
 	Until time.Time
-	Why   string // "misfire", "catchup_window", "catchup_limit", "quota" or "overlap"
+	Why   string // "missed", "catchup_window", "catchup_limit", "quota" or "overlap"
 }
 
 // Instant is a point in time at which a schedule fires.

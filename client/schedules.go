@@ -2,34 +2,35 @@ package client
 
 import (
 	"context"
-	"crypto/rand"
 	"iter"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/client/internal/convert"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // Schedules manages the schedules of the client's namespace.
-type Schedules struct{ conn *conn }
+type Schedules struct{ conn *connection }
 
 // Put creates the schedule of that name, or replaces its settings. An existing
 // schedule keeps its id, its runs and a pause, and past instants do not fire
 // again. Put returns the schedule without the body. Errors: ErrPrecondition,
-// and an Error with the invalid field of the spec.
-func (ss Schedules) Put(ctx context.Context, name string, s ScheduleSpec, conds ...Condition) (*Schedule, error) {
+// and an Error with the invalid field of the spec. Options: IfMatch, IfNoneMatch.
+func (ss Schedules) Put(ctx context.Context, name string, s ScheduleSpec, opts ...CallOption) (*Schedule, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
 		return nil, refused("put schedule "+name, "bad_body", "task", err.Error())
 	}
-	return ss.one(ctx, "put schedule", name, &call{method: http.MethodPut, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
+	return ss.one(ctx, "put schedule", name, &conn.Call{Method: http.MethodPut, Body: body, Takes: "IfMatch IfNoneMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
 }
 
 // Get returns a schedule, with the body of its tasks. Errors: ErrNotFound.
 func (ss Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
-	return ss.one(ctx, "get schedule", name, &call{method: http.MethodGet, repeatable: true})
+	return ss.one(ctx, "get schedule", name, &conn.Call{Method: http.MethodGet, Repeatable: true})
 }
 
 // ScheduleQuery selects the schedules to list.
@@ -41,50 +42,43 @@ type ScheduleQuery struct {
 // List returns the schedules that q selects, by name. An error is the last
 // item.
 func (ss Schedules) List(ctx context.Context, q ScheduleQuery) iter.Seq2[*Schedule, error] {
-	values := params{}
+	values := conn.Params{}
 	for _, key := range slices.Sorted(maps.Keys(q.Labels)) {
-		values.add("label", key+"="+q.Labels[key])
+		values.Add("label", key+"="+q.Labels[key])
 	}
 	if q.Bodies {
-		values.add("include", "body")
+		values.Add("include", "body")
 	}
-	return pages[Schedule](ctx, ss.conn, "list schedules", "/schedules", "schedules", values)
+	return conn.Pages[Schedule](ctx, ss.conn, "list schedules", "/schedules", "schedules", values)
 }
 
 // Delete deletes a schedule, whose tasks stay, and returns its last state.
-// Errors: ErrNotFound, ErrPrecondition.
-func (ss Schedules) Delete(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
-	return ss.one(ctx, "delete schedule", name, &call{method: http.MethodDelete, header: headerOf(conds)})
+// Errors: ErrNotFound, ErrPrecondition. Options: IfMatch.
+func (ss Schedules) Delete(ctx context.Context, name string, opts ...CallOption) (*Schedule, error) {
+	return ss.one(ctx, "delete schedule", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts)})
 }
 
 // Pause stops a schedule from creating tasks until Resume, while existing tasks
-// go on. Errors: ErrNotFound, ErrPrecondition.
-func (ss Schedules) Pause(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
-	return ss.one(ctx, "pause schedule", name, &call{method: http.MethodPost, path: "/pause", header: headerOf(conds), repeatable: len(conds) == 0})
+// go on. Errors: ErrNotFound, ErrPrecondition. Options: IfMatch.
+func (ss Schedules) Pause(ctx context.Context, name string, opts ...CallOption) (*Schedule, error) {
+	return ss.one(ctx, "pause schedule", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Takes: "IfMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
 }
 
 // Resume continues a schedule with its next instant, so instants during the
-// pause do not fire. Errors: ErrNotFound, ErrPrecondition.
-func (ss Schedules) Resume(ctx context.Context, name string, conds ...Condition) (*Schedule, error) {
-	return ss.one(ctx, "resume schedule", name, &call{method: http.MethodPost, path: "/resume", header: headerOf(conds), repeatable: len(conds) == 0})
+// pause do not fire. Errors: ErrNotFound, ErrPrecondition. Options: IfMatch.
+func (ss Schedules) Resume(ctx context.Context, name string, opts ...CallOption) (*Schedule, error) {
+	return ss.one(ctx, "resume schedule", name, &conn.Call{Method: http.MethodPost, Path: "/resume", Takes: "IfMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
 }
 
 // Trigger creates a task of a schedule that is due now, even if the schedule is
 // paused or has an unfinished task. It returns the task without the body. The
 // call carries an Idempotency-Key of its own, so it can be repeated if its
 // reply is lost. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull,
-// ErrRateLimited.
-func (ss Schedules) Trigger(ctx context.Context, name string, conds ...Condition) (*Task, error) {
-	return ss.TriggerOnce(ctx, rand.Text(), name, conds...)
-}
-
-// TriggerOnce is Trigger with a key chosen by the caller, as CreateOnce is
-// Create: all calls with one key create one task. Later calls return it, even
-// if the conditions no longer hold.
-func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...Condition) (*Task, error) {
-	header := headerOf(conds)
-	header.Set("Idempotency-Key", key)
-	t, _, err := named[Task](ctx, ss.conn, "trigger schedule", "/schedules/", name, &call{method: http.MethodPost, path: "/trigger", header: header, repeatable: key != ""})
+// ErrRateLimited. Options: Key, IfMatch.
+func (ss Schedules) Trigger(ctx context.Context, name string, opts ...CallOption) (*Task, error) {
+	t, _, err := conn.Named[Task](ctx, ss.conn, "trigger schedule", "/schedules/", name, &conn.Call{
+		Method: http.MethodPost, Path: "/trigger", Takes: "Key IfMatch", Options: keyed(opts), Repeatable: true,
+	})
 	return t, err
 }
 
@@ -93,10 +87,10 @@ func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...
 // a backfill creates no task twice, and completes a backfill that an error
 // ended early. Errors: ErrNotFound, ErrPrecondition, ErrQuota, ErrFull,
 // ErrRateLimited, and an Error with code too_many_instants if there are more
-// than 1000.
-func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (BackfillResult, error) {
-	reply, _, err := named[BackfillResult](ctx, ss.conn, "backfill schedule", "/schedules/", name, &call{
-		method: http.MethodPost, path: "/backfill", header: headerOf(conds), send: wire.BackfillInput{From: instant(from), Until: instant(until)}, extra: backfillTimeout, repeatable: true,
+// than 1000. Options: IfMatch.
+func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, opts ...CallOption) (BackfillResult, error) {
+	reply, _, err := conn.Named[BackfillResult](ctx, ss.conn, "backfill schedule", "/schedules/", name, &conn.Call{
+		Method: http.MethodPost, Path: "/backfill", Takes: "IfMatch", Options: conn.Given(opts), Send: wire.BackfillInput{From: convert.Instant(from), Until: convert.Instant(until)}, Extra: backfillTimeout, Repeatable: true,
 	})
 	if err != nil {
 		return BackfillResult{}, err
@@ -112,13 +106,13 @@ const backfillTimeout = 5 * time.Minute
 // If from is the zero time, the list begins now and also ends with MaxRuns.
 // Errors: ErrNotFound.
 func (ss Schedules) Preview(ctx context.Context, name string, from time.Time, limit int) ([]Instant, error) {
-	values := params{}
-	values.add("limit", limit)
-	values.add("from", from)
+	values := conn.Params{}
+	values.Add("limit", limit)
+	values.Add("from", from)
 	type instants struct {
 		Instants []Instant `json:"instants"`
 	}
-	list, _, err := named[instants](ctx, ss.conn, "preview schedule", "/schedules/", name, &call{method: http.MethodGet, path: "/preview", query: values, repeatable: true})
+	list, _, err := conn.Named[instants](ctx, ss.conn, "preview schedule", "/schedules/", name, &conn.Call{Method: http.MethodGet, Path: "/preview", Query: values, Repeatable: true})
 	if err != nil {
 		return nil, err
 	}
@@ -163,21 +157,29 @@ type Absence struct {
 // whose Task, Paused and SetRuns are ignored. Errors: an Error with the field
 // that is not valid.
 func (ss Schedules) PreviewRule(ctx context.Context, s ScheduleSpec, q RuleQuery) (*RulePreview, error) {
-	values := params{}
+	values := conn.Params{}
 	for name, value := range map[string]any{"from": q.From, "absent_from": q.AbsentFrom, "absent_until": q.AbsentUntil, "limit": q.Limit, "days": q.Days} {
-		values.add(name, value)
+		values.Add(name, value)
 	}
 	var rule wire.ScheduleRule
-	if err := convert(&rule, s.settled()); err != nil {
+	if err := codec.Convert(&rule, s.anchored()); err != nil {
 		return nil, err
 	}
 	v := new(RulePreview)
-	_, err := ss.conn.do(ctx, &call{op: "preview a rule", method: http.MethodPost, path: "/schedules/preview", query: values, send: &rule, repeatable: true, into: v})
-	return orNil(v, err)
+	_, err := ss.conn.Do(ctx, &conn.Call{Op: "preview a rule", Method: http.MethodPost, Path: "/schedules/preview", Query: values, Send: &rule, Repeatable: true, Into: v})
+	return conn.OrNil(v, err), err
 }
 
 // one sends a call about one schedule, with its path after the schedule's.
-func (ss Schedules) one(ctx context.Context, verb, name string, c *call) (*Schedule, error) {
-	s, _, err := named[Schedule](ctx, ss.conn, verb, "/schedules/", name, c)
+func (ss Schedules) one(ctx context.Context, verb, name string, c *conn.Call) (*Schedule, error) {
+	s, _, err := conn.Named[Schedule](ctx, ss.conn, verb, "/schedules/", name, c)
 	return s, err
 }
+
+func (p RulePreview) MarshalJSON() ([]byte, error) { return encode[wire.RulePreview](p) }
+
+func (p *RulePreview) UnmarshalJSON(data []byte) error { return decode[wire.RulePreview](data, p) }
+
+func (i Instant) MarshalJSON() ([]byte, error) { return encode[wire.Instant](i) }
+
+func (i *Instant) UnmarshalJSON(data []byte) error { return decode[wire.Instant](data, i) }

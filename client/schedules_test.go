@@ -26,7 +26,7 @@ func TestAScheduleIsReadAsItWasRequested(t *testing.T) {
 	asked := client.ScheduleSpec{
 		Cron: "30 2 * * MON-FRI", TimeZone: "Europe/Berlin", DSTGap: "skip", DSTOverlap: "both",
 		Start: time.Now().Add(time.Hour).UTC().Truncate(time.Second), End: time.Now().Add(10_000 * time.Hour).UTC().Truncate(time.Second), MaxRuns: 9, Jitter: time.Minute,
-		Misfire: client.FireAll, CatchupWindow: new(time.Hour), CatchupLimit: 7, Overlap: client.BufferOne, Paused: new(true),
+		Missed: client.FireAll, CatchupWindow: new(time.Hour), CatchupLimit: 7, Overlap: client.BufferOne, Paused: new(true),
 		Task: client.Spec{
 			Queue: "shop", Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High, OnDead: client.NotifyURL("http://127.0.0.1:9/dead"),
 			HTTP:   client.HTTP{URL: "https://shop.example/?a=1&b=2", Method: "PUT", Headers: map[string]string{"X-Shop": "7 <ä>"}, Body: client.Text("hello")},
@@ -102,8 +102,8 @@ func TestTriggerAndBackfillCreateTasks(t *testing.T) {
 	asked := minutely()
 	asked.Cron, asked.Every, asked.Start, asked.TimeZone = "0 12 * * *", 0, time.Time{}, "Asia/Tokyo"
 	must[*client.Schedule](t)(c.Schedules.Put(t.Context(), "noon", asked))
-	first := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "noon"))
-	again := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "noon"))
+	first := must[*client.Task](t)(c.Schedules.Trigger(t.Context(), "noon", client.Key("order-42")))
+	again := must[*client.Task](t)(c.Schedules.Trigger(t.Context(), "noon", client.Key("order-42")))
 	other := must[*client.Task](t)(c.Schedules.Trigger(t.Context(), "noon"))
 	if first.ID != again.ID || other.ID == first.ID || first.Schedule != "noon" || !first.Instant.IsZero() {
 		t.Errorf("%+v, %+v, %+v", first, again, other)
@@ -140,7 +140,7 @@ func TestTriggerAndBackfillCreateTasks(t *testing.T) {
 func TestSchedulesHonourPreconditions(t *testing.T) {
 	c := serve(t).client()
 	seen := must[*client.Schedule](t)(c.Schedules.Put(t.Context(), "a", minutely()))
-	first := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "a", client.IfMatch(seen.ETag())))
+	first := must[*client.Task](t)(c.Schedules.Trigger(t.Context(), "a", client.Key("order-42"), client.IfMatch(seen.ETag())))
 	if _, err := c.Schedules.Backfill(t.Context(), "a", time.Now().Add(-time.Minute), time.Now(), client.IfMatch(seen.ETag())); err != nil {
 		t.Error(err)
 	}
@@ -151,7 +151,7 @@ func TestSchedulesHonourPreconditions(t *testing.T) {
 	if _, err := c.Schedules.Backfill(t.Context(), "a", time.Now().Add(-time.Minute), time.Now(), client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrPrecondition) {
 		t.Error("backfill:", err)
 	}
-	if again := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "a", client.IfMatch(seen.ETag()))); again.ID != first.ID {
+	if again := must[*client.Task](t)(c.Schedules.Trigger(t.Context(), "a", client.Key("order-42"), client.IfMatch(seen.ETag()))); again.ID != first.ID {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
 }
@@ -179,7 +179,7 @@ func TestAScheduledTaskHasNoNameOrTimeOfItsOwn(t *testing.T) {
 func TestARuleIsPreviewed(t *testing.T) {
 	c := serve(t).client()
 	from := time.Date(2027, 3, 27, 0, 0, 0, 0, time.UTC)
-	spec := client.ScheduleSpec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin", Misfire: client.FireAll}
+	spec := client.ScheduleSpec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin", Missed: client.FireAll}
 	got := must[*client.RulePreview](t)(c.Schedules.PreviewRule(t.Context(), spec, client.RuleQuery{From: from, Limit: 2, Days: 3, AbsentFrom: from, AbsentUntil: from.AddDate(0, 0, 1)}))
 	if len(got.Instants) != 2 || len(got.Days) != 3 || len(got.ClockChanges) != 1 || got.Absence == nil || got.Absence.Fired != 1 || got.Words == "" {
 		t.Errorf("%+v", got)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/fatal"
 )
 
@@ -114,7 +115,7 @@ func TestAMissingClientCertificateIsNotRepeated(t *testing.T) {
 	transport := &brokenTransport{err: errors.New("remote error: tls: certificate required")}
 	c, err := client.New("https://foliot.example", client.Options{HTTPClient: &http.Client{Transport: transport}})
 	fatal.If(t, err)
-	_, err = c.Whoami(t.Context())
+	_, err = admin.New(c).Whoami(t.Context())
 	if !errors.Is(err, client.ErrNeedsCertificate) || !client.MaybeApplied(err) || transport.tries != 1 || !strings.HasSuffix(err.Error(), "(the server requires a client certificate)") {
 		t.Errorf("after %d tries: %v", transport.tries, err)
 	}

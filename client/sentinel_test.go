@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 )
 
 func TestAMissingNamespaceIsNotFound(t *testing.T) {
 	c := serve(t).client()
-	_, err := c.Namespaces.Get(t.Context(), "missing")
+	_, err := admin.New(c).Namespaces.Get(t.Context(), "missing")
 	if !errors.Is(err, client.ErrNotFound) || !errors.Is(err, client.ErrNamespace) {
 		t.Errorf("a missing namespace: %v", err)
 	}

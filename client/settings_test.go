@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -58,10 +58,7 @@ func TestQueueSettingsArePutAndRead(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	if got := ok(c.Queues.PauseUntil(t.Context(), "mail", until)); !got.Paused || !got.PausedUntil.Equal(until) {
-		t.Errorf("%+v", got)
-	}
-	if got := ok(c.Queues.PauseFor(t.Context(), "mail", time.Minute)); !got.Paused || time.Until(got.PausedUntil) > time.Minute+time.Second {
+	if got := ok(c.Queues.Pause(t.Context(), "mail", client.Until(until))); !got.Paused || !got.PausedUntil.Equal(until) {
 		t.Errorf("%+v", got)
 	}
 	if got := ok(c.Queues.Pause(t.Context(), "mail")); !got.Paused || !got.PausedUntil.IsZero() {
@@ -70,20 +67,20 @@ func TestQueueSettingsArePutAndRead(t *testing.T) {
 	spec := hour("a")
 	spec.Queue = "mail"
 	must[*client.Task](t)(c.Tasks.Create(t.Context(), spec))
-	if got := must[*client.Task](t)(c.Tasks.Get(t.Context(), "a")); got.State != client.Held || got.State.Ended() {
+	if got := must[*client.Task](t)(c.Tasks.Get(t.Context(), "a")); got.State != client.StateHeld || got.State.Ended() {
 		t.Errorf("a task of a paused queue is %s", got.State)
 	}
 	if got := ok(c.Queues.Resume(t.Context(), "mail")); got.Paused || got.Counts.Scheduled != 1 {
 		t.Errorf("%+v", got)
 	}
 	var differs *client.Error
-	if _, err := c.Queues.PurgeExactly(t.Context(), "mail", 2); !errors.Is(err, client.ErrCount) || !errors.As(err, &differs) || differs.Count != 1 {
+	if _, err := c.Queues.Purge(t.Context(), "mail", client.Expect(2)); !errors.Is(err, client.ErrCount) || !errors.As(err, &differs) || differs.Count != 1 {
 		t.Errorf("a purge of 2 tasks in a queue of 1: %v", err)
 	}
 	if got := ok(c.Queues.Get(t.Context(), "mail")); got.Purging {
 		t.Errorf("a purge that was refused began: %+v", got)
 	}
-	if got := ok(c.Queues.PurgeExactly(t.Context(), "mail", 1)); !got.Purging {
+	if got := ok(c.Queues.Purge(t.Context(), "mail", client.Expect(1))); !got.Purging {
 		t.Errorf("%+v", got)
 	}
 	if _, err := c.Queues.Delete(t.Context(), "mail"); !errors.Is(err, client.ErrConflict) {
@@ -104,7 +101,7 @@ func TestQueueSettingsArePutAndRead(t *testing.T) {
 
 func TestTokensAllowTheirScope(t *testing.T) {
 	s := serve(t)
-	operator := must[*client.Token](t)(s.client().Tokens.Create(t.Context(), client.TokenSpec{Scope: client.ScopeAdmin, Namespace: client.AllNamespaces, Label: "root"}))
+	operator := must[*admin.Token](t)(admin.New(s.client()).Tokens.Create(t.Context(), admin.TokenSpec{Scope: admin.ScopeAdmin, Namespace: admin.AllNamespaces, Label: "root"}))
 	if fmt.Sprintf("%v %+v %s", operator, *operator, operator) == "" || strings.Contains(fmt.Sprintf("%v %+v %s", operator, *operator, operator), operator.Token) {
 		t.Errorf("a token prints itself: %v", operator)
 	}
@@ -112,9 +109,9 @@ func TestTokensAllowTheirScope(t *testing.T) {
 		t.Errorf("without a token: %v", err)
 	}
 	root := s.client(client.Options{Token: operator.Token})
-	must[*client.Namespace](t)(root.Namespaces.Put(t.Context(), "acme", client.NamespaceSettings{MaxPending: 2, CreateRate: 1000}))
+	must[*admin.Namespace](t)(admin.New(root).Namespaces.Put(t.Context(), "acme", admin.NamespaceSettings{MaxPending: 2, CreateRate: 1000}))
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	writer := must[*client.Token](t)(root.Tokens.Create(t.Context(), client.TokenSpec{Scope: client.ScopeWrite, Namespace: "acme", ExpiresAt: until}))
+	writer := must[*admin.Token](t)(admin.New(root).Tokens.Create(t.Context(), admin.TokenSpec{Scope: admin.ScopeWrite, Namespace: "acme", ExpiresAt: until}))
 	if !writer.ExpiresAt.Equal(until) || writer.Namespace != "acme" || writer.State != "active" {
 		t.Errorf("%+v", writer)
 	}
@@ -133,30 +130,30 @@ func TestTokensAllowTheirScope(t *testing.T) {
 	if _, err := acme.Queues.Put(t.Context(), "q", client.QueueSettings{}); !errors.Is(err, client.ErrForbidden) || errors.Is(err, client.ErrQuota) {
 		t.Errorf("beyond the scope: %v", err)
 	}
-	if got := must[*client.Namespace](t)(root.Namespaces.Get(t.Context(), "acme")); got.Counts.Scheduled != 2 || got.MaxPending != 2 || got.ETag() == "" {
+	if got := must[*admin.Namespace](t)(admin.New(root).Namespaces.Get(t.Context(), "acme")); got.Counts.Scheduled != 2 || got.MaxPending != 2 || got.ETag() == "" {
 		t.Errorf("%+v", got)
 	}
-	if list := all(t, root.Namespaces.List(t.Context())); len(list) != 2 {
+	if list := all(t, admin.New(root).Namespaces.List(t.Context())); len(list) != 2 {
 		t.Errorf("%v", list)
 	}
-	if _, err := root.Namespaces.Delete(t.Context(), "acme"); !errors.Is(err, client.ErrConflict) {
+	if _, err := admin.New(root).Namespaces.Delete(t.Context(), "acme"); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a namespace with tasks is deleted: %v", err)
 	}
-	if list := all(t, root.Tokens.List(t.Context())); len(list) != 2 || list[0].Token != "" {
+	if list := all(t, admin.New(root).Tokens.List(t.Context())); len(list) != 2 || list[0].Token != "" {
 		t.Errorf("%v", list)
 	}
 	for range 2 {
-		if got := must[*client.Token](t)(root.Tokens.Revoke(t.Context(), writer.ID)); got.State != "revoked" || got.RevokedAt.IsZero() {
+		if got := must[*admin.Token](t)(admin.New(root).Tokens.Revoke(t.Context(), writer.ID)); got.State != "revoked" || got.RevokedAt.IsZero() {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := must[*client.Token](t)(root.Tokens.RevokeWith(t.Context(), writer.ID, client.RevokeOptions{Children: true, Force: true})); got.State != "revoked" || got.Parent != operator.ID {
+	if got := must[*admin.Token](t)(admin.New(root).Tokens.Revoke(t.Context(), writer.ID, admin.Children(), client.Force())); got.State != "revoked" || got.Parent != operator.ID {
 		t.Errorf("%+v", got)
 	}
 	if _, err := acme.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("a revoked token: %v", err)
 	}
-	entries := all(t, root.Admin.Audit(t.Context(), client.AuditQuery{Action: "token.create", From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}))
+	entries := all(t, admin.New(root).Audit(t.Context(), admin.AuditQuery{Action: "token.create", From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}))
 	if len(entries) != 2 || entries[1].By != "anonymous" || entries[0].By != "token:"+operator.ID+" "+operator.Label || entries[0].At.IsZero() {
 		t.Errorf("%+v", entries)
 	}
@@ -164,20 +161,20 @@ func TestTokensAllowTheirScope(t *testing.T) {
 
 func TestSecretsAreShownOnce(t *testing.T) {
 	c := serve(t).client()
-	first := must[*client.Secret](t)(c.Secrets.Create(t.Context(), client.SecretSpec{}))
-	second := must[*client.Secret](t)(c.Secrets.Create(t.Context(), client.SecretSpec{Overlap: time.Hour}))
+	first := must[*admin.Secret](t)(admin.New(c).Secrets.Create(t.Context(), admin.SecretSpec{}))
+	second := must[*admin.Secret](t)(admin.New(c).Secrets.Create(t.Context(), admin.SecretSpec{Overlap: time.Hour}))
 	if !strings.HasPrefix(first.Secret, "whsec_") || strings.Contains(fmt.Sprintf("%v %+v", first, *first), first.Secret) {
 		t.Errorf("%#v", first)
 	}
-	list := must[[]*client.Secret](t)(c.Secrets.List(t.Context()))
+	list := must[[]*admin.Secret](t)(admin.New(c).Secrets.List(t.Context()))
 	if list[0].ID != second.ID { // created in the same millisecond, so in no order
 		list[0], list[1] = list[1], list[0]
 	}
 	if len(list) != 2 || list[0].Secret != "" || list[1].ID != first.ID {
 		t.Errorf("%v", list)
 	}
-	must[*client.Secret](t)(c.Secrets.Delete(t.Context(), first.ID))
-	if _, err := c.Secrets.Delete(t.Context(), first.ID); !errors.Is(err, client.ErrNotFound) {
+	must[*admin.Secret](t)(admin.New(c).Secrets.Delete(t.Context(), first.ID))
+	if _, err := admin.New(c).Secrets.Delete(t.Context(), first.ID); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -195,24 +192,24 @@ func TestABackupIsCompleteOrAnError(t *testing.T) {
 	})
 	c := s.client()
 	var got bytes.Buffer
-	if n, err := c.Admin.Backup(t.Context(), &got); err != nil || n != int64(len(data)) || !bytes.Equal(got.Bytes(), data) {
+	if n, err := admin.New(c).Backup(t.Context(), &got); err != nil || n != int64(len(data)) || !bytes.Equal(got.Bytes(), data) {
 		t.Errorf("%d bytes of %d, %v", n, len(data), err)
 	}
 	fail = errors.New("the disk is broken")
 	got.Reset()
 	var transport *client.TransportError
-	if n, err := c.Admin.Backup(t.Context(), &got); !errors.As(err, &transport) || n > int64(len(data)) || !strings.Contains(err.Error(), "the backup ended after") {
+	if n, err := admin.New(c).Backup(t.Context(), &got); !errors.As(err, &transport) || n > int64(len(data)) || !strings.Contains(err.Error(), "the backup ended after") {
 		t.Errorf("a backup that broke off: %d bytes, %v", n, err)
 	}
 	full := errors.New("no space left")
-	if _, err := c.Admin.Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &transport) {
+	if _, err := admin.New(c).Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &transport) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := c.Admin.Backup(ctx, cancelling{cancel}); !errors.Is(err, context.Canceled) {
+	if _, err := admin.New(c).Backup(ctx, cancelling{cancel}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a backup that is given up: %v", err)
 	}
-	if _, err := serve(t).client().Admin.Backup(t.Context(), &got); err == nil {
+	if _, err := admin.New(serve(t).client()).Backup(t.Context(), &got); err == nil {
 		t.Error("a server without backups gives one")
 	}
 }
@@ -232,7 +229,7 @@ func TestLiveDataIsRead(t *testing.T) {
 	shown := wire.Live{
 		At: "2030-01-01T00:00:00.000Z", Running: 3, Slots: 9,
 		Late:         &wire.Lateness{Count: 5, P50MS: 0.5, P90MS: 1, P99MS: 2.25, MaxMS: 1000},
-		Attempts:     &wire.AttemptTotals{Delivered: 1, Failed: 2, Deferred: 3, Refused: 4, Interrupted: 5, Dead: 6},
+		Attempts:     &wire.AttemptTotals{Delivered: 1, Failed: 2, Snoozed: 3, Refused: 4, Interrupted: 5, Dead: 6},
 		Queues:       []wire.LiveQueue{{Namespace: "default", Queue: "mail", Running: 1, Overdue: 2, OldestMS: 1500, LimitedBy: "rate"}},
 		Destinations: []wire.LiveDestination{{Namespace: "default", Destination: "a:443", Running: 1, Overdue: 2, OldestMS: 3, Breaker: "open", OpenUntil: "2030-01-01T00:00:01.000Z"}},
 	}
@@ -240,18 +237,18 @@ func TestLiveDataIsRead(t *testing.T) {
 		cfg.Engine = servertest.Engine{OnLive: func() wire.Live { return shown }}
 		cfg.Version = "v1.2.3"
 	}).client()
-	live := must[*client.Live](t)(c.Admin.Live(t.Context()))
+	live := must[*admin.Live](t)(admin.New(c).Live(t.Context()))
 	if live.Late.P99 != 2250*time.Microsecond || live.Queues[0].Oldest != 1500*time.Millisecond || live.Destinations[0].OpenUntil.IsZero() || live.Attempts.Dead != 6 {
 		t.Errorf("%+v", live)
 	}
 	again(t, live)
-	cluster := must[*client.Cluster](t)(c.Admin.Cluster(t.Context()))
+	cluster := must[*admin.Cluster](t)(admin.New(c).Cluster(t.Context()))
 	if len(cluster.Nodes) != 1 || cluster.Nodes[0].Version != "v1.2.3" || !cluster.Nodes[0].Ready || cluster.Durability != "memory" || cluster.Secured {
 		t.Errorf("%+v", cluster)
 	}
 	again(t, cluster)
-	me := must[*client.Identity](t)(c.Whoami(t.Context()))
-	if me.Scope != client.ScopeAdmin || !me.Operator || me.Token != nil || me.Version != "v1.2.3" || me.Now.IsZero() {
+	me := must[*admin.Identity](t)(admin.New(c).Whoami(t.Context()))
+	if me.Scope != admin.ScopeAdmin || !me.Operator || me.Token != nil || me.Version != "v1.2.3" || me.Now.IsZero() {
 		t.Errorf("%+v", me)
 	}
 	again(t, me)
@@ -265,7 +262,7 @@ func again[T any](t *testing.T, v *T) {
 	fatal.If(t, err)
 	got := new(T)
 	fatal.If(t, json.Unmarshal(data, got))
-	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}, client.DeadNotice{}), cmpopts.IgnoreUnexported(client.Queue{}, client.Namespace{})); diff != "" {
+	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}, client.DeadNotice{}), cmpopts.IgnoreUnexported(client.Queue{}, admin.Namespace{})); diff != "" {
 		t.Errorf("%T, written and read (-want +got):\n%s\n%s", v, diff, data)
 	}
 }
@@ -273,37 +270,14 @@ func again[T any](t *testing.T, v *T) {
 func TestActivityIsRead(t *testing.T) {
 	c := serve(t, func(cfg *api.Config) {
 		cfg.Engine = servertest.Engine{
-			OnHistory: func(string, task.Millis) wire.History {
-				return wire.History{Step: "10s", LateBoundsMS: []int64{1}, Steps: []wire.HistoryStep{{At: "2030-01-01T00:00:00.000Z", Late: []uint32{3, 4}}}}
-			},
 			OnAttempts: func(f activity.Filter, _ bool) wire.AttemptList {
 				return wire.AttemptList{Attempts: []wire.EndedAttempt{{At: "2030-01-01T00:00:00.000Z", Queue: f.Queue, Outcome: f.Outcomes[0], Number: f.Limit, LateMS: 1.5}}}
 			},
 		}
 	}).client()
-	if h := must[*client.History](t)(c.Admin.History(t.Context(), time.Minute)); h.Step != 10*time.Second || h.LateBounds[0] != time.Millisecond || h.Steps[0].Late[1] != 4 {
-		t.Errorf("%+v", h)
-	}
-	list := must[*client.AttemptList](t)(c.Admin.Attempts(t.Context(), client.AttemptQuery{Queue: "q", Outcomes: []string{"refused"}, Limit: 3}))
+	list := must[*admin.AttemptList](t)(admin.New(c).Attempts(t.Context(), admin.AttemptQuery{Queue: "q", Outcomes: []string{"refused"}, Limit: 3}))
 	if a := list.Attempts[0]; a.Queue != "q" || a.Outcome != "refused" || a.Number != 3 || a.Late != 1500*time.Microsecond {
 		t.Errorf("%+v", list)
-	}
-}
-
-func TestWhatComesDueIsCounted(t *testing.T) {
-	c := serve(t).client()
-	for _, name := range []string{"a", "b"} {
-		must[*client.Task](t)(c.Tasks.Create(t.Context(), hour(name)))
-	}
-	if d := must[*client.Due](t)(c.Admin.Due(t.Context(), client.DueQuery{})); len(d.Rings) != 5 || d.Scheduled != 2 || d.Rings[0].Slot != 64*time.Millisecond || d.Rings[0].From.After(d.Time) || !d.ExactUntil.IsZero() {
-		t.Errorf("%+v", d)
-	}
-	d := must[*client.Due](t)(c.Admin.Due(t.Context(), client.DueQuery{Until: 3 * time.Hour, Step: time.Hour, Queue: "default", ByQueue: true}))
-	if len(d.Rings) != 1 || d.Rings[0].Counts[1] != 2 || d.Rings[0].Queues[0].Counts[1] != 2 || d.Rings[0].Slot != time.Hour {
-		t.Errorf("%+v", d)
-	}
-	if d := must[*client.Due](t)(c.Admin.Due(t.Context(), client.DueQuery{Rings: 2, Queue: "other"})); len(d.Rings) != 2 || d.Scheduled != 0 {
-		t.Errorf("%+v", d)
 	}
 }
 
@@ -313,35 +287,27 @@ func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
 	spec.HTTP.Body, spec.OnDead, spec.Retry, spec.ExpireAfter = client.Bytes([]byte{0, 1}), client.NoDeadNotice, client.Retry{MaxAttempts: client.Unlimited, MaxAge: client.Forever}, client.Forever
 	again(t, &spec)
 	again(t, &client.Task{
-		Spec: spec, ID: "1", State: client.Dead, Reason: "gone", DueAt: at, Version: 3, CreatedAt: at, FinishedAt: at, CancelRequested: true,
+		Spec: spec, ID: "1", State: client.StateDead, Reason: "gone", DueAt: at, Version: 3, CreatedAt: at, FinishedAt: at, CancelRequested: true,
 		BodySize: 2, Reclaims: 1, AttemptsStarted: 2, Traceparent: "00", Durability: "synced",
 		Attempts: []client.Attempt{{Number: 1, StartedAt: at, Status: 500, Error: "e", Reply: "r", Latency: 1500 * time.Microsecond, Late: time.Second}},
 	})
 	again(t, &client.Queue{QueueSettings: client.QueueSettings{Rate: 1, Retry: client.Retry{MaxAttempts: 3}}, Name: "q", Paused: true, PausedUntil: at, Version: 1, CreatedAt: at, Counts: client.Counts{Dead: 1}})
 	again(t, &client.QueueSettings{Timeout: time.Second, ExpireAfter: client.Forever})
-	again(t, &client.NamespaceSettings{MaxPending: 1})
-	again(t, &client.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
-	again(t, &client.Token{ID: "1", Scope: client.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})
-	again(t, &client.Secret{ID: "1", Queue: "q", CreatedAt: at, ExpiresAt: at, NamespaceSignsUntil: at, Secret: "whsec_"})
+	again(t, &admin.NamespaceSettings{MaxPending: 1})
+	again(t, &admin.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
+	again(t, &admin.Token{ID: "1", Scope: admin.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})
+	again(t, &admin.Secret{ID: "1", Queue: "q", CreatedAt: at, ExpiresAt: at, NamespaceSignsUntil: at, Secret: "whsec_"})
 	again(t, &client.RulePreview{
 		Words: "w", Days: []int{1}, Instants: []client.Instant{{At: at, Local: at}}, ClockChanges: []client.ClockChange{{At: at, Local: at.Truncate(time.Second), Repeats: true, Words: "c"}},
-		Absence: &client.Absence{Fired: 1, Latest: []client.Instant{{At: at, Local: at}}, Skipped: []client.SkippedInstants{{From: at, Until: at, Why: "misfire"}}},
+		Absence: &client.Absence{Fired: 1, Latest: []client.Instant{{At: at, Local: at}}, Skipped: []client.SkippedInstants{{From: at, Until: at, Why: "missed"}}},
 	})
-	again(t, &client.History{
-		Node: "a", Step: 10 * time.Second, Since: at, LateBounds: []time.Duration{time.Millisecond},
-		Steps: []client.HistoryStep{{At: at, Late: []uint32{1, 2}, Delivered: 1, Failed: 2, Deferred: 3, Refused: 4, Interrupted: 5, LostLeases: 6, Dead: 7, Overdue: 8}},
-	})
-	again(t, &client.AttemptList{Node: "a", Since: at, Attempts: []client.EndedAttempt{{At: at, Namespace: "n", Queue: "q", Task: "t", Number: 1, Destination: "d:1", Outcome: "failed", Status: 500, Error: "e", Late: time.Millisecond, Latency: time.Second, Dead: true, Reason: "gone"}}})
-	again(t, &client.Due{
-		Time: at, ExactUntil: at, Scheduled: 1, Overdue: 2, Later: 3, Timers: 4, NearUntil: at,
-		Rings: []client.DueRing{{Slot: 64 * time.Millisecond, From: at, Counts: []int64{1}, Held: []int64{2}, Queues: []client.DueQueue{{Namespace: "n", Queue: "q", Counts: []int64{3}}}}},
-	})
+	again(t, &admin.AttemptList{Node: "a", Since: at, Attempts: []admin.EndedAttempt{{At: at, Namespace: "n", Queue: "q", Task: "t", Number: 1, Destination: "d:1", Outcome: "failed", Status: 500, Error: "e", Late: time.Millisecond, Latency: time.Second, Dead: true, Reason: "gone"}}})
 	again(t, &client.Upcoming{
 		Time: at, Until: at, More: true,
 		Items: []client.UpcomingItem{{Due: at, Namespace: "n", Queue: "q", Name: "s@1", URL: "http://a.example/", Schedule: "s", Instant: true, Attempt: 2, Held: "pause"}},
 	})
-	again(t, &client.Identity{Namespace: "n", Scope: client.ScopeRead, Token: &client.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
-	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
+	again(t, &admin.Identity{Namespace: "n", Scope: admin.ScopeRead, Token: &admin.Token{ID: "1", CreatedAt: at}, Secured: true, Node: "a", Version: "v", Store: "shared", Durability: "strict", Now: at})
+	again(t, &admin.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
 }
 
 // A long list is read page by page.
@@ -361,7 +327,7 @@ func TestListsOfSettingsGoThroughAllPages(t *testing.T) {
 	if list := all(t, c.Queues.List(t.Context())); len(list) != 5 || list[4].Name != "q-4" {
 		t.Errorf("%v", list)
 	}
-	if entries := all(t, c.Admin.Audit(t.Context(), client.AuditQuery{})); len(entries) != 5 || entries[0].Target != "q-4" {
+	if entries := all(t, admin.New(c).Audit(t.Context(), admin.AuditQuery{})); len(entries) != 5 || entries[0].Target != "q-4" {
 		t.Errorf("%v", entries)
 	}
 }

@@ -9,17 +9,22 @@ import (
 // to the API's JSON and back.
 type Spec struct {
 	// Name is unique in the namespace: at most 256 letters, digits and . _ : -
-	// characters. Default: the task's id, or with CreateOnce a name derived
-	// from the key.
+	// characters. Default: a name derived from the Idempotency-Key.
 	Name string
 	// Queue is the queue whose limits it shares. Default: "default".
 	Queue string
 
 	// At is the due time, rounded up to the millisecond, and a time in the past
-	// means now. The zero time means that Delay sets the due time.
+	// means now. The zero time means that Local or Delay sets the due time.
 	At time.Time
+	// Local is the due time in the time zone TimeZone: "2027-03-28 09:00", with
+	// seconds and milliseconds if needed. A time that a clock change skips means
+	// the end of the gap, and one that occurs twice means the first. Replies have
+	// only the instant.
+	Local    string
+	TimeZone string // such as Europe/Berlin; set it together with Local
 	// Delay sets the due time, counted from when the server accepts the task,
-	// and is at most 100 years. If At and Delay are both zero, the task is due
+	// and is at most 100 years. If At, Local and Delay are zero, the task is due
 	// at once. Only a task created with a delay can be touched.
 	Delay time.Duration
 
@@ -106,25 +111,25 @@ type State string
 
 // The states.
 const (
-	Scheduled State = "scheduled" // waits for its due time
-	Held      State = "held"      // scheduled, and held for the reason in WaitsFor
-	Running   State = "running"   // an attempt is under way
-	Delivered State = "delivered"
-	Cancelled State = "cancelled"
-	Expired   State = "expired" // by its own ExpireAfter
-	Dead      State = "dead"    // no further attempt is made; it can be retried
+	StateScheduled State = "scheduled" // waits for its due time
+	StateHeld      State = "held"      // scheduled, and held for the reason in WaitsFor
+	StateRunning   State = "running"   // an attempt is under way
+	StateDelivered State = "delivered"
+	StateCancelled State = "cancelled"
+	StateExpired   State = "expired" // by its own ExpireAfter
+	StateDead      State = "dead"    // no further attempt is made; it can be retried
 )
 
 // Ended reports whether no attempt follows by itself: the task is finished or
 // dead.
-func (s State) Ended() bool { return s != Scheduled && s != Held && s != Running }
+func (s State) Ended() bool { return s != StateScheduled && s != StateHeld && s != StateRunning }
 
 // Task is a task as the server returns it, with its Spec and its history; it
 // marshals to the API's JSON and back. Get, Poll and Wait return the body, and
 // so does a Query with Bodies; all other methods return BodySize only.
 //
-// A zero ExpireAfter means here that the task never expires, and a zero OnDead
-// that no URL is notified: the server has applied the queue's defaults.
+// The server has applied the defaults: ExpireAfter is Forever if the task never
+// expires, and OnDead is NoDeadNotice if no URL is notified.
 //
 // To show when a task is due, use DueAt, and NextAt for its next attempt. At
 // and Delay are only the request that created the task.
@@ -162,7 +167,7 @@ type Authors struct {
 	CreatedBy     string
 	ChangedAt     time.Time // zero: no client has changed it since it was created
 	ChangedBy     string
-	ChangedAction string // as in AuditEntry.Action, or "task.purge"
+	ChangedAction string // as in the audit log, or "task.purge"
 }
 
 // ETag returns the entity tag for IfMatch.

@@ -28,13 +28,13 @@ func TestATaskIsReadAsItWasRequested(t *testing.T) {
 			Headers: map[string]string{"X-Shop": "7 <ä>"},
 			Body:    client.JSON(json.RawMessage(`{"n":  12345678901234567890, "s": "\u00e4<"}`)),
 		},
-		Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High,
+		Timeout: 5 * time.Second, ExpireAfter: client.Duration(time.Hour), Priority: client.High, OnDead: client.NoDeadNotice,
 		Labels: map[string]string{"tenant": "acme", `"http":{`: `"http":{"url":`},
 		Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.Forever},
 	}
 	before := time.Now()
 	made := ok(c.Tasks.Create(t.Context(), asked))
-	if made.State != client.Scheduled || made.ID == "" || made.Durability == "" || made.DueAt.Before(before.Add(asked.Delay)) || made.BodySize != len(asked.HTTP.Body.Bytes()) {
+	if made.State != client.StateScheduled || made.ID == "" || made.Durability == "" || made.DueAt.Before(before.Add(asked.Delay)) || made.BodySize != len(asked.HTTP.Body.Bytes()) {
 		t.Errorf("made %+v", made)
 	}
 	got := ok(c.Tasks.Get(t.Context(), "order-42"))
@@ -185,7 +185,7 @@ func TestATaskNamesTheReasonWhyItDoesNotStart(t *testing.T) {
 		c.Engine = servertest.Engine{OnWaitsFor: func(*task.Task) *wire.WaitsFor { return waits }}
 	}).client()
 	ok(c.Tasks.Create(t.Context(), client.Spec{Name: "a", At: time.Now().Add(-time.Hour), Work: client.Work{Kind: "close-order"}}))
-	if got := ok(c.Tasks.Get(t.Context(), "a")); got.WaitsFor != (client.WaitsFor{Reason: "breaker", Until: until, Detail: waits.Detail}) || got.State != client.Scheduled {
+	if got := ok(c.Tasks.Get(t.Context(), "a")); got.WaitsFor != (client.WaitsFor{Reason: "breaker", Until: until, Detail: waits.Detail}) || got.State != client.StateScheduled {
 		t.Errorf("%+v", got)
 	}
 	coming, err := c.Tasks.Upcoming(t.Context(), client.UpcomingQuery{})
@@ -212,7 +212,7 @@ func TestAPatchChangesTheNamedFields(t *testing.T) {
 	}))
 	got := ok(c.Tasks.Get(t.Context(), "a"))
 	want := client.Spec{
-		Name: "a", Queue: "mail", At: due, Timeout: 15 * time.Second, ExpireAfter: client.Duration(time.Second), Priority: client.Low,
+		Name: "a", Queue: "mail", At: due, Timeout: 15 * time.Second, ExpireAfter: client.Duration(time.Second), Priority: client.Low, OnDead: client.NoDeadNotice,
 		Labels: map[string]string{"keep": "1", "change": "2", "new": "1"},
 		Retry:  client.Retry{MaxAttempts: client.Unlimited, MinBackoff: 2 * time.Second, MaxBackoff: 4 * time.Second, MaxAge: client.Duration(3 * time.Hour)},
 		HTTP:   client.HTTP{URL: "http://127.0.0.1:9/b", Method: "DELETE", Headers: map[string]string{"X-Keep": "1"}},
@@ -248,7 +248,7 @@ func TestAZeroInAPatchLeavesTheChoiceToTheQueue(t *testing.T) {
 		MaxAttempts: client.Set(client.Unlimited), MaxAge: client.Set(client.Forever),
 	}))
 	got = ok(c.Tasks.Get(t.Context(), "a"))
-	if got.ExpireAfter != 0 || got.OnDead != (client.DeadNotice{}) || got.Retry.MaxAttempts != client.Unlimited || got.Retry.MaxAge != client.Forever {
+	if got.ExpireAfter != client.Forever || got.OnDead != client.NoDeadNotice || got.Retry.MaxAttempts != client.Unlimited || got.Retry.MaxAge != client.Forever {
 		t.Errorf("the task has %v, %v, %v, %v, want none", got.ExpireAfter, got.OnDead, got.Retry.MaxAttempts, got.Retry.MaxAge)
 	}
 }
@@ -278,9 +278,9 @@ func TestErrorsNameTheFault(t *testing.T) {
 		}, client.ErrPrecondition, "precondition_failed"},
 		{"touch at", func() error { _, err := c.Tasks.Touch(t.Context(), "at"); return err }, client.ErrConflict, "no_delay"},
 		{"retry at", func() error { _, err := c.Tasks.Retry(t.Context(), "at"); return err }, client.ErrConflict, "task_not_dead"},
-		{"create other", func() error { _, err := c.Tasks.CreateOnce(t.Context(), "key", hour("other")); return err }, nil, ""},
-		{"create another", func() error { _, err := c.Tasks.CreateOnce(t.Context(), "key", hour("another")); return err }, client.ErrKeyReused, "idempotency_key_reused"},
-		{"cancel ..", func() error { _, _, err := c.Tasks.Cancel(t.Context(), ".."); return err }, nil, "bad_name"},
+		{"create other", func() error { return errOf(c.Tasks.Create(t.Context(), hour("other"), client.Key("key"))) }, nil, ""},
+		{"create another", func() error { return errOf(c.Tasks.Create(t.Context(), hour("another"), client.Key("key"))) }, client.ErrKeyReused, "idempotency_key_reused"},
+		{"cancel ..", func() error { return errOf(c.Tasks.Cancel(t.Context(), "..")) }, nil, "bad_name"},
 		{"get ", func() error { _, err := c.Tasks.Get(t.Context(), ""); return err }, nil, "bad_name"},
 		{"get a/b", func() error { _, err := c.Tasks.Get(t.Context(), "a/b"); return err }, nil, "bad_name"},
 	} {
@@ -313,18 +313,18 @@ func TestACancelReportsWhetherAnAttemptMayBeUnderWay(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	ok(c.Tasks.Create(t.Context(), hour("waits")))
-	if got, underWay, err := c.Tasks.Cancel(t.Context(), "waits"); err != nil || underWay || got.State != client.Cancelled {
-		t.Errorf("a waiting task: %v, %v, %v", got, underWay, err)
+	if got, err := c.Tasks.Cancel(t.Context(), "waits"); err != nil || got.UnderWay || got.Task.State != client.StateCancelled {
+		t.Errorf("a waiting task: %+v, %v", got, err)
 	}
 	now := hour("runs")
 	now.Delay = 0
 	ok(c.Tasks.Create(t.Context(), now))
 	settle := s.claim("runs")
-	if got, underWay, err := c.Tasks.Cancel(t.Context(), "runs"); err != nil || !underWay || got.State != client.Running || !got.CancelRequested {
-		t.Errorf("a running task: %v, %v, %v", got, underWay, err)
+	if got, err := c.Tasks.Cancel(t.Context(), "runs"); err != nil || !got.UnderWay || got.Task.State != client.StateRunning || !got.Task.CancelRequested {
+		t.Errorf("a running task: %+v, %v", got, err)
 	}
 	settle(task.Success)
-	if _, _, err := c.Tasks.Cancel(t.Context(), "runs"); !errors.Is(err, client.ErrConflict) {
+	if _, err := c.Tasks.Cancel(t.Context(), "runs"); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a delivered task: %v", err)
 	}
 }
@@ -333,8 +333,8 @@ func TestAKeyMakesOneTask(t *testing.T) {
 	ok := must[*client.Task](t)
 	c := serve(t).client()
 	nameless := hour("")
-	first := ok(c.Tasks.CreateOnce(t.Context(), "key", nameless))
-	again := ok(c.Tasks.CreateOnce(t.Context(), "key", nameless))
+	first := ok(c.Tasks.Create(t.Context(), nameless, client.Key("key")))
+	again := ok(c.Tasks.Create(t.Context(), nameless, client.Key("key")))
 	if first.ID != again.ID || first.Name != again.Name || first.Name == first.ID {
 		t.Errorf("%s (%s) and %s", first.ID, first.Name, again.ID)
 	}
@@ -342,8 +342,8 @@ func TestAKeyMakesOneTask(t *testing.T) {
 		t.Error("two creates share a key")
 	}
 	p := client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour, Body: []byte("x")}
-	one := ok(c.Tasks.PublishOnce(t.Context(), "other", p))
-	if two := ok(c.Tasks.PublishOnce(t.Context(), "other", p)); one.ID != two.ID {
+	one := ok(c.Tasks.Publish(t.Context(), p, client.Key("other")))
+	if two := ok(c.Tasks.Publish(t.Context(), p, client.Key("other"))); one.ID != two.ID {
 		t.Errorf("published %s and %s", one.ID, two.ID)
 	}
 }
@@ -354,13 +354,13 @@ func TestAPublicationIsSentUnchanged(t *testing.T) {
 	c := s.client(client.Options{UserAgent: "program", Retry: quick})
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	ok(c.Tasks.Publish(t.Context(), client.Publication{
-		URL: "http://127.0.0.1:9/?a=b&c=d", At: at, Name: "p", Queue: "q", Retries: new(0),
+		URL: "http://127.0.0.1:9/?a=b&c=d", At: at, Name: "p", Queue: "q", MaxAttempts: 1,
 		Header: map[string][]string{"Content-Type": {"text/csv"}, "x-shop": {"7"}, "authorization": {"secret"}, "Foliot-Task": {"x"}},
 		Body:   []byte("a,b\n"),
 	}))
 	got := ok(c.Tasks.Get(t.Context(), "p"))
 	want := client.Spec{
-		Name: "p", Queue: "q", At: at, Timeout: 15 * time.Second, Priority: client.Normal, ExpireAfter: 0,
+		Name: "p", Queue: "q", At: at, Timeout: 15 * time.Second, Priority: client.Normal, ExpireAfter: client.Forever, OnDead: client.NoDeadNotice,
 		Retry: client.Retry{MaxAttempts: 1, MinBackoff: time.Second, MaxBackoff: time.Hour, MaxAge: client.Duration(24 * time.Hour)},
 		HTTP: client.HTTP{
 			URL: "http://127.0.0.1:9/?a=b&c=d", Method: "POST", Body: client.Text("a,b\n"),
@@ -402,10 +402,10 @@ func TestChangesOfATask(t *testing.T) {
 	}
 	s.claim("a")(task.Refusal)
 	dead := ok(c.Tasks.Get(t.Context(), "a"))
-	if dead.State != client.Dead || len(dead.Attempts) != 1 || dead.Attempts[0].Status != 204 || dead.Attempts[0].Number != 1 || dead.FinishedAt.IsZero() {
+	if dead.State != client.StateDead || len(dead.Attempts) != 1 || dead.Attempts[0].Status != 204 || dead.Attempts[0].Number != 1 || dead.FinishedAt.IsZero() {
 		t.Errorf("dead: %+v", dead)
 	}
-	if again := ok(c.Tasks.Retry(t.Context(), "a")); again.State != client.Scheduled || again.ID != dead.ID {
+	if again := ok(c.Tasks.Retry(t.Context(), "a")); again.State != client.StateScheduled || again.ID != dead.ID {
 		t.Errorf("retried: %+v", again)
 	}
 	put := ok(c.Tasks.Put(t.Context(), hour("a"), client.IfMatch(ok(c.Tasks.Get(t.Context(), "a")).ETag())))

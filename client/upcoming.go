@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/conn"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -39,12 +40,12 @@ type UpcomingItem struct {
 
 // Upcoming returns what is due next, with at most 1000 paused schedules.
 func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error) {
-	values := params{}
-	values.add("from", q.From)
-	values.add("until", q.Within)
-	values.add("queue", q.Queue)
-	values.add("limit", q.Limit)
-	return get[Upcoming](ctx, ts.conn, "list upcoming tasks", "/upcoming", values)
+	values := conn.Params{}
+	values.Add("from", q.From)
+	values.Add("until", q.Within)
+	values.Add("queue", q.Queue)
+	values.Add("limit", q.Limit)
+	return conn.Get[Upcoming](ctx, ts.conn, "list upcoming tasks", "/upcoming", values)
 }
 
 func (u Upcoming) MarshalJSON() ([]byte, error) { return encode[wire.Upcoming](u) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/foliot/foliot/client/internal/conn"
 )
 
 const (
@@ -23,9 +25,9 @@ const (
 // wait, which is at most 5m, it returns the task as it is, and at once if wait
 // is zero. Errors: ErrNotFound.
 func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Task, error) {
-	query := params{}
-	query.add("wait", wait)
-	return ts.named(ctx, "get", name, &call{method: http.MethodGet, query: query, extra: max(wait, 0), repeatable: true})
+	query := conn.Params{}
+	query.Add("wait", wait)
+	return ts.named(ctx, "get", name, &conn.Call{Method: http.MethodGet, Query: query, Extra: max(wait, 0), Repeatable: true})
 }
 
 // Wait returns a task, with its body, when it is finished or dead: see

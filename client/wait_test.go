@@ -33,7 +33,7 @@ func TestAWaitEndsWithTheTask(t *testing.T) {
 		settle(task.Success)
 	}()
 	got := must[*client.Task](t)(c.Tasks.Wait(t.Context(), "a"))
-	if got.State != client.Delivered || len(got.Attempts) != 1 {
+	if got.State != client.StateDelivered || len(got.Attempts) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if again := must[*client.Task](t)(c.Tasks.Wait(t.Context(), "a")); again.ID != got.ID {
@@ -47,7 +47,7 @@ func TestAWaitEndsWithTheTask(t *testing.T) {
 func TestAPollReturnsTheStateAfterItsTime(t *testing.T) {
 	c := serve(t).client()
 	must[*client.Task](t)(c.Tasks.Create(t.Context(), hour("a")))
-	if got := must[*client.Task](t)(c.Tasks.Poll(t.Context(), "a", 10*time.Millisecond)); got.State != client.Scheduled {
+	if got := must[*client.Task](t)(c.Tasks.Poll(t.Context(), "a", 10*time.Millisecond)); got.State != client.StateScheduled {
 		t.Errorf("%+v", got)
 	}
 	var e *client.Error
@@ -88,7 +88,7 @@ func TestAWaitOutlivesARestart(t *testing.T) {
 			return reply(200, nil, delivered), nil
 		})
 		got, err := c.Tasks.Wait(t.Context(), "a")
-		if err != nil || got.State != client.Delivered || time.Since(began) < 40*time.Second {
+		if err != nil || got.State != client.StateDelivered || time.Since(began) < 40*time.Second {
 			t.Errorf("after %v: %+v, %v", time.Since(began), got, err)
 		}
 	})

@@ -1,9 +1,12 @@
-package client
+package admin
 
 import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // AuditEntry records what a person did.
@@ -30,10 +33,14 @@ type AuditQuery struct {
 // Audit returns the entries of the audit log, newest first. It covers the
 // client's namespace, or for an operator without a namespace all namespaces and
 // the server, and needs a token of scope admin. An error is the last item.
-func (a Admin) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
-	values := params{}
+func (a *Client) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry, error] {
+	values := conn.Params{}
 	for name, value := range map[string]any{"action": q.Action, "target": q.Target, "by": q.By, "from": q.From, "until": q.Until} {
-		values.add(name, value)
+		values.Add(name, value)
 	}
-	return pages[AuditEntry](ctx, a.conn, "read the audit log", "/audit", "entries", values)
+	return conn.Pages[AuditEntry](ctx, a.conn, "read the audit log", "/audit", "entries", values)
 }
+
+func (e AuditEntry) MarshalJSON() ([]byte, error) { return encode[wire.AuditEntry](e) }
+
+func (e *AuditEntry) UnmarshalJSON(data []byte) error { return decode[wire.AuditEntry](data, e) }

@@ -1,7 +1,10 @@
-package client
+package admin
 
 import (
 	"context"
+
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // Egress reports whether tasks may call a URL, according to one server.
@@ -24,6 +27,10 @@ type EgressAddress struct {
 // Egress returns whether tasks may call a URL, according to the egress policy
 // of the server that answers, which resolves the host and connects to nothing.
 // Egress needs an operator's token.
-func (a Admin) Egress(ctx context.Context, rawURL string) (*Egress, error) {
-	return get[Egress](ctx, a.conn, "check the egress policy", "/egress", params{"url": {rawURL}})
+func (a *Client) Egress(ctx context.Context, rawURL string) (*Egress, error) {
+	return conn.Get[Egress](ctx, a.conn, "check the egress policy", "/egress", conn.Params{"url": {rawURL}})
 }
+
+func (e Egress) MarshalJSON() ([]byte, error) { return encode[wire.Egress](e) }
+
+func (e *Egress) UnmarshalJSON(data []byte) error { return decode[wire.Egress](data, e) }

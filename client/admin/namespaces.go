@@ -1,15 +1,19 @@
-package client
+package admin
 
 import (
 	"context"
 	"iter"
 	"net/http"
 	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // Namespaces manages the namespaces of a server; its methods need an operator's
 // token.
-type Namespaces struct{ conn *conn }
+type Namespaces struct{ conn conn.Conn }
 
 // NamespaceSettings are the quotas of a namespace. A zero field sets no limit,
 // so set Suspended to stop a namespace.
@@ -34,46 +38,56 @@ type Namespace struct {
 	Name      string
 	Version   uint64    // counts changes of the settings; 0: never set
 	CreatedAt time.Time // zero: the settings were never set
-	Counts    Counts
+	Counts    client.Counts
 	Schedules int64 // each counts against MaxPending
 	// Unconfirmed has the nodes that had not applied a change two seconds after
-	// it: see Queue.
+	// it: see client.Queue.
 	Unconfirmed []string
 
 	etag string
 }
 
-// ETag returns the entity tag for IfMatch, empty for a namespace of a list, and
+// ETag returns the entity tag for client.IfMatch, empty for a namespace of a list, and
 // for one without settings.
 func (n *Namespace) ETag() string { return n.etag }
 
 // Put creates a namespace, or replaces all of its settings, while existing
-// tasks stay. Errors: ErrPrecondition, ErrForbidden.
-func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, conds ...Condition) (*Namespace, error) {
-	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, send: s, header: headerOf(conds), repeatable: len(conds) == 0})
+// tasks stay. Errors: client.ErrPrecondition, client.ErrForbidden.
+func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, opts ...client.CallOption) (*Namespace, error) {
+	return ns.one(ctx, "put namespace", name, &conn.Call{Method: http.MethodPut, Send: s, Options: conn.Given(opts), Takes: "IfMatch IfNoneMatch", Repeatable: !conn.Conditional(opts)})
 }
 
-// Get returns a namespace. Errors: ErrNotFound, ErrForbidden.
+// Get returns a namespace. Errors: client.ErrNotFound, client.ErrForbidden.
 func (ns Namespaces) Get(ctx context.Context, name string) (*Namespace, error) {
-	return ns.one(ctx, "get namespace", name, &call{method: http.MethodGet, repeatable: true})
+	return ns.one(ctx, "get namespace", name, &conn.Call{Method: http.MethodGet, Repeatable: true})
 }
 
 // List returns the namespaces by name. An error is the last item.
 func (ns Namespaces) List(ctx context.Context) iter.Seq2[*Namespace, error] {
-	return pages[Namespace](ctx, ns.conn, "list namespaces", "/namespaces", "namespaces", params{})
+	return conn.Pages[Namespace](ctx, ns.conn, "list namespaces", "/namespaces", "namespaces", conn.Params{})
 }
 
 // Delete deletes a namespace with its queues and secrets, and returns its last
-// state. Errors: ErrNotFound, ErrForbidden, ErrPrecondition, and ErrConflict if it
+// state. Errors: client.ErrNotFound, client.ErrForbidden, client.ErrPrecondition, and client.ErrConflict if it
 // is the default namespace, or still has tasks or active tokens.
-func (ns Namespaces) Delete(ctx context.Context, name string, conds ...Condition) (*Namespace, error) {
-	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete, header: headerOf(conds)})
+func (ns Namespaces) Delete(ctx context.Context, name string, opts ...client.CallOption) (*Namespace, error) {
+	return ns.one(ctx, "delete namespace", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts)})
 }
 
-func (ns Namespaces) one(ctx context.Context, verb, name string, c *call) (*Namespace, error) {
-	n, got, err := named[Namespace](ctx, ns.conn, verb, "/namespaces/", name, c)
+func (ns Namespaces) one(ctx context.Context, verb, name string, c *conn.Call) (*Namespace, error) {
+	n, got, err := conn.Named[Namespace](ctx, ns.conn, verb, "/namespaces/", name, c)
 	if err == nil {
-		n.etag = got.header.Get("ETag")
+		n.etag = got.Header.Get("ETag")
 	}
 	return n, err
 }
+
+func (s NamespaceSettings) MarshalJSON() ([]byte, error) { return encode[wire.NamespaceInput](s) }
+
+func (s *NamespaceSettings) UnmarshalJSON(data []byte) error {
+	return decode[wire.NamespaceInput](data, s)
+}
+
+func (n Namespace) MarshalJSON() ([]byte, error) { return encode[wire.Namespace](n) }
+
+func (n *Namespace) UnmarshalJSON(data []byte) error { return decode[wire.Namespace](data, n) }

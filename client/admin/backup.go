@@ -1,4 +1,4 @@
-package client
+package admin
 
 import (
 	"context"
@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/foliot/foliot/client/internal/conn"
 )
 
 // Backup writes a backup of all data at one moment to w, as a tar archive for
 // `foliot restore`. It needs an operator's token of scope admin, and only the
 // context bounds its time. The client does not repeat it, so discard the bytes
 // of a backup that returned an error.
-func (a Admin) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
+func (a *Client) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
 	const op = "take a backup"
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := a.conn.send(ctx, &call{op: op, method: http.MethodGet, path: "/backup"})
+	resp, err := a.conn.Open(ctx, &conn.Call{Op: op, Method: http.MethodGet, Path: "/backup"})
 	if err != nil {
 		return 0, err
 	}
@@ -27,7 +29,7 @@ func (a Admin) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
 	case into.err != nil:
 		return n, fmt.Errorf("%s: %w", op, into.err)
 	case err != nil:
-		return n, a.conn.noReply(&call{op: op}, fmt.Errorf("the backup ended after %d bytes: %w", n, errors.Join(err, ctx.Err())))
+		return n, a.conn.NoReply(&conn.Call{Op: op}, fmt.Errorf("the backup ended after %d bytes: %w", n, errors.Join(err, ctx.Err())))
 	}
 	return n, nil
 }

@@ -1,10 +1,13 @@
-package client
+package admin
 
 import (
 	"context"
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/internal/conn"
+	"github.com/foliot/foliot/client/internal/convert"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -45,35 +48,31 @@ type Shard struct {
 }
 
 // Cluster returns the servers, and needs an operator's token.
-func (a Admin) Cluster(ctx context.Context) (*Cluster, error) {
-	return get[Cluster](ctx, a.conn, "get the cluster", "/cluster", nil)
+func (a *Client) Cluster(ctx context.Context) (*Cluster, error) {
+	return conn.Get[Cluster](ctx, a.conn, "get the cluster", "/cluster", nil)
 }
 
 // Shards returns all shards of a shared store, and needs an operator's token.
-func (a Admin) Shards(ctx context.Context) ([]*Shard, error) {
+func (a *Client) Shards(ctx context.Context) ([]*Shard, error) {
 	var list struct {
 		Shards []*Shard `json:"shards"`
 	}
-	_, err := a.conn.do(ctx, &call{op: "list shards", method: http.MethodGet, path: "/cluster/shards", repeatable: true, into: &list})
+	_, err := a.conn.Do(ctx, &conn.Call{Op: "list shards", Method: http.MethodGet, Path: "/cluster/shards", Repeatable: true, Into: &list})
 	return list.Shards, err
 }
 
 // Drain makes a node of a shared store give its shards to other nodes; it then
-// owns none until Undrain, or until it ends. Drain needs an operator's token of
-// scope admin. Errors: ErrNotFound, ErrLastNode.
-func (a Admin) Drain(ctx context.Context, node string) (*Node, error) {
-	return a.drain(ctx, "drain node", http.MethodPost, node, nil)
+// owns none until Undrain, or until it ends. With client.Force this happens even
+// if no other node could take the shards: their tasks are not delivered then.
+// Drain needs an operator's token of scope admin. Errors: client.ErrNotFound,
+// client.ErrLastNode. Options: client.Force.
+func (a *Client) Drain(ctx context.Context, node string, opts ...client.CallOption) (*Node, error) {
+	return a.drain(ctx, "drain node", node, &conn.Call{Method: http.MethodPost, Takes: "Force", Options: conn.Given(opts)})
 }
 
-// ForceDrain is Drain, even if no other node could take the shards: their tasks
-// are not delivered then.
-func (a Admin) ForceDrain(ctx context.Context, node string) (*Node, error) {
-	return a.drain(ctx, "drain node", http.MethodPost, node, params{"force": {"true"}})
-}
-
-// Undrain ends a Drain. Errors: ErrNotFound.
-func (a Admin) Undrain(ctx context.Context, node string) (*Node, error) {
-	return a.drain(ctx, "undrain node", http.MethodDelete, node, nil)
+// Undrain ends a Drain. Errors: client.ErrNotFound.
+func (a *Client) Undrain(ctx context.Context, node string) (*Node, error) {
+	return a.drain(ctx, "undrain node", node, &conn.Call{Method: http.MethodDelete})
 }
 
 // Finding is the result of one check.
@@ -90,9 +89,9 @@ type Finding struct {
 // directory the free space. It needs an operator's token. If the server has
 // nothing to check, as with a store in memory and without TLS, the error has the
 // Code unsupported.
-func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
+func (a *Client) ExamineStore(ctx context.Context) ([]Finding, error) {
 	var x wire.Examination
-	_, err := a.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})
+	_, err := a.conn.Do(ctx, &conn.Call{Op: "examine the store", Method: http.MethodGet, Path: "/cluster/store", Repeatable: true, Into: &x})
 	all := make([]Finding, len(x.Findings))
 	for i, f := range x.Findings {
 		all[i] = Finding(f)
@@ -100,31 +99,32 @@ func (a Admin) ExamineStore(ctx context.Context) ([]Finding, error) {
 	return all, err
 }
 
-func (a Admin) drain(ctx context.Context, verb, method, node string, query params) (*Node, error) {
-	n, _, err := named[Node](ctx, a.conn, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true})
+func (a *Client) drain(ctx context.Context, verb, node string, c *conn.Call) (*Node, error) {
+	c.Path, c.Repeatable = "/drain", true
+	n, _, err := conn.Named[Node](ctx, a.conn, verb, "/cluster/nodes/", node, c)
 	return n, err
 }
 
 func (c Cluster) MarshalJSON() ([]byte, error) {
 	var w wire.Cluster
-	if err := convert(&w, c); err != nil {
+	if err := codec.Convert(&w, c); err != nil {
 		return nil, err
 	}
 	for i := range w.Nodes {
 		withoutShards(&w.Nodes[i])
 	}
-	return marshal(w)
+	return convert.Marshal(w)
 }
 
 func (c *Cluster) UnmarshalJSON(data []byte) error { return decode[wire.Cluster](data, c) }
 
 func (n Node) MarshalJSON() ([]byte, error) {
 	var w wire.Node
-	if err := convert(&w, n); err != nil {
+	if err := codec.Convert(&w, n); err != nil {
 		return nil, err
 	}
 	withoutShards(&w)
-	return marshal(w)
+	return convert.Marshal(w)
 }
 
 func (n *Node) UnmarshalJSON(data []byte) error { return decode[wire.Node](data, n) }

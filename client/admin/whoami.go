@@ -1,9 +1,10 @@
-package client
+package admin
 
 import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/client/internal/conn"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -17,14 +18,14 @@ type Identity struct {
 	Node       string // name of the server in a shared store
 	Version    string // version of the server
 	Store      string // "embedded" or "shared"
-	Durability string // see Cluster
+	Durability string // see Cluster.Durability
 	Now        time.Time
 }
 
 // Whoami returns the rights of the client's token, and describes the server and
 // its clock.
-func (c *Client) Whoami(ctx context.Context) (*Identity, error) {
-	return get[Identity](ctx, c.conn, "get the caller", "/whoami", nil)
+func (a *Client) Whoami(ctx context.Context) (*Identity, error) {
+	return conn.Get[Identity](ctx, a.conn, "get the caller", "/whoami", nil)
 }
 
 func (i Identity) MarshalJSON() ([]byte, error) { return encode[wire.Identity](i) }
