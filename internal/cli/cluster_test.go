@@ -105,8 +105,8 @@ func TestClusterCommandsPrintNodesAndShards(t *testing.T) {
 		line, out, err string
 		code           int
 	}{
-		{"cluster nodes", "a\tready\t1\t2\t1.2.3\t1m0s\t2030-03-17T17:47:40.000Z\t127.0.0.1:8750\n" +
-			"b\tready\t2\t2\t1.2.3\t1m0s\t2030-03-17T17:47:40.000Z\t-\n" +
+		{"cluster nodes", "a\tready\t1\t2\t1.2.3\t1m\t2030-03-17T17:47:40.000Z\t127.0.0.1:8750\n" +
+			"b\tready\t2\t2\t1.2.3\t1m\t2030-03-17T17:47:40.000Z\t-\n" +
 			"c\tno heartbeat\t0\t0\t1.2.2\t1s\t2030-03-17T17:46:41.000Z\t-\n", "", 0},
 		{"cluster shards", "0\tb\t2\t2033-05-18T03:33:19.000Z\t2033-05-18T03:33:20.000Z\t3\n" +
 			"1\ta\t0\t-\t2033-05-18T03:33:21.000Z\t1\n" +

@@ -60,7 +60,7 @@ func TestCompletionsAtTheCursor(t *testing.T) {
 		"cron p":                               "words: preview",
 		"cron import ":                         "files: ",
 		"cron import f --overlap ":             "words: allow skip buffer_one",
-		"cron add a b c --misfire ":            "words: fire_once skip fire_all",
+		"cron add a b c --missed ":             "words: fire_once skip fire_all",
 		"add http://x --priority=h":            "words: --priority=high",
 		"list --st":                            "words: --state",
 		"task can":                             "words: cancel",

@@ -58,13 +58,9 @@ func settingsTable(flags []*kong.Flag) string {
 			if title != "" {
 				fmt.Fprintf(&b, "\n### %s\n", strings.TrimSuffix(title, ":"))
 			}
-			b.WriteString("\n| flag | variable | key | default | |\n|---|---|---|---|---|\n")
+			b.WriteString("\n| flag | default | meaning |\n|---|---|---|\n")
 		}
-		key := "`" + f.Name + "`"
-		if f.Tag.Get("file") == "-" || f.Group.Key == globalFlags.Key {
-			key = ""
-		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", flagForm(f), strings.Join(f.Tag.Envs, "`, `"), key, defaultForm(f), cell(f.Help))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", flagForm(f), defaultForm(f), cell(f.Help))
 	}
 	return b.String() + "\n"
 }

@@ -80,7 +80,7 @@ func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 		{"server: http://other\n", `unknown key "server"`},
 		{"? [a]\n: 1\n", `unknown key`},
 		{"grace: 1s\n# a remark\ngrace: 2s\n", "foliot.yaml:3: grace is already set in line 1"},
-		{"keep-dead: 30d\n", `foliot.yaml:1: keep-dead: invalid duration "30d"`},
+		{"keep-dead: 30w\n", `foliot.yaml:1: keep-dead: invalid duration "30w"`},
 		{"\n\ngrace: [1s]\n", "foliot.yaml:3: grace: the value must be a plain value, not a list"},
 		{"grace:\n", "foliot.yaml:1: grace: the value is missing"},
 		{"host: {a: b}\n", "foliot.yaml:1: host: the value must be a plain value or a list of plain values"},

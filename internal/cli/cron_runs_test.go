@@ -25,8 +25,8 @@ func TestAScheduleShowsHowItsLastRunsEnded(t *testing.T) {
 		_, _, _ = (&session{t: t, server: p.url}).run("", "get", name, "--wait")
 	}
 	shown := p.must("cron", "get", "n")
-	want := `run\tn@\d+\.t\w+ \(triggered \S+Z\) delivered: attempt 1, status 200, \d+ ms late(, waited \S+ ms)?, took \S+ ms\n` +
-		`run\tn@\d+\.t\w+ \(triggered \S+Z\) dead \(attempts_exhausted\): attempt 1, status 503, \d+ ms late(, waited \S+ ms)?, took \S+ ms\n$`
+	want := `run\tn@\d+\.t\w+ \(triggered \S+Z\) delivered: attempt 1, status 200, \S+ ms late(, waited \S+ ms)?, took \S+ ms\n` +
+		`run\tn@\d+\.t\w+ \(triggered \S+Z\) dead \(attempts_exhausted\): attempt 1, status 503, \S+ ms late(, waited \S+ ms)?, took \S+ ms\n$`
 	if !regexp.MustCompile(want).MatchString(shown) {
 		t.Errorf("shown is\n%s", shown)
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 	const add = "cron add n '0 9 * * *' http://127.0.0.1:9/a --timezone Europe/Berlin --dst-gap skip --dst-overlap both --start 2030-01-01 --end 2039-01-01 --max-runs 7 --jitter 5s " +
-		"--misfire fire_all --catchup-window 2h --catchup-limit 9 --overlap skip --queue q --priority high --label k=v -H X-A:1 -X PUT --json {\"a\":1} " +
+		"--missed fire_all --catchup-window 2h --catchup-limit 9 --overlap skip --queue q --priority high --label k=v -H X-A:1 -X PUT --json {\"a\":1} " +
 		"--timeout 3s --expire-after 4h --max-attempts 5 --min-backoff 6s --max-backoff 7m --max-age 8h --on-dead http://127.0.0.1:9/dead --paused"
 	for _, c := range []struct{ flags, was, is string }{
 		{"--cron '0 10 * * *'", `"cron":"0 9 * * *"`, `"cron":"0 10 * * *"`},
@@ -21,8 +21,8 @@ func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 		{"--end ''", `"end":"2038-12-31T23:00:00.000Z",`, ``},
 		{"--max-runs 0", `"max_runs":7,`, ``},
 		{"--jitter 6s", `"jitter":"5s"`, `"jitter":"6s"`},
-		{"--misfire skip", `"misfire":"fire_all"`, `"misfire":"skip"`},
-		{"--catchup-window 0s", `"catchup_window":"2h0m0s"`, `"catchup_window":"0s"`},
+		{"--missed skip", `"missed":"fire_all"`, `"missed":"skip"`},
+		{"--catchup-window 0s", `"catchup_window":"2h"`, `"catchup_window":"0s"`},
 		{"--catchup-limit 10", `"catchup_limit":9`, `"catchup_limit":10`},
 		{"--overlap allow", `"overlap":"skip"`, `"overlap":"allow"`},
 		{"--url http://127.0.0.1:9/b", `:9/a"`, `:9/b"`},
@@ -33,11 +33,11 @@ func TestCronSetChangesOnlyTheGivenFields(t *testing.T) {
 		{"--priority low", `"priority":"high"`, `"priority":"low"`},
 		{"--label l=w", `{"k":"v"}`, `{"k":"v","l":"w"}`},
 		{"--timeout ''", `"timeout":"3s"`, `"timeout":"15s"`},
-		{"--expire-after 0s", `"expire_after":"4h0m0s"`, `"expire_after":"0s"`},
+		{"--expire-after 0s", `"expire_after":"4h"`, `"expire_after":"0s"`},
 		{"--max-attempts 0", `"max_attempts":5`, `"max_attempts":0`},
 		{"--min-backoff 7s", `"min_backoff":"6s"`, `"min_backoff":"7s"`},
-		{"--max-backoff 8m", `"max_backoff":"7m0s"`, `"max_backoff":"8m0s"`},
-		{"--max-age 0s", `"max_age":"8h0m0s"`, `"max_age":"0s"`},
+		{"--max-backoff 8m", `"max_backoff":"7m"`, `"max_backoff":"8m"`},
+		{"--max-age 0s", `"max_age":"8h"`, `"max_age":"0s"`},
 		{"--on-dead=", `"on_dead":"http://127.0.0.1:9/dead"`, `"on_dead":""`},
 	} {
 		t.Run(c.flags, func(t *testing.T) {

@@ -129,7 +129,7 @@ func TestTheFlagsOfAnImportApplyToAllItsLines(t *testing.T) {
 	if code != exit.OK || errs != "" {
 		t.Fatalf("it ended with %d: %s", code, errs)
 	}
-	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
+	for name, timeout := range map[string]string{"a": "10m", "b": "3s"} {
 		shown := s.must("", "cron get 127.0.0.1-9-"+name)
 		shows(t, shown, "timeout\t"+timeout, "overlap\tskip", "on dead\thttps://ops.example/dead")
 	}
@@ -227,7 +227,7 @@ func slowToCreate(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write([]byte(`{"name":"n","version":1,"words":"every hour","state":"active","next_at":"2030-01-01T01:00:00.000Z",` +
-			`"every":"1h0m0s","task":{"http":{"url":"http://127.0.0.1:9/"}},"created_at":"2030-01-01T00:00:00.000Z"}`))
+			`"every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}},"created_at":"2030-01-01T00:00:00.000Z"}`))
 	}))
 	t.Cleanup(slow.Close)
 	return slow.URL

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 )
@@ -30,7 +31,7 @@ Examples:
 }
 
 func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	e, err := api.Admin.Egress(ctx, c.URL)
+	e, err := admin.New(api).Egress(ctx, c.URL)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, api *cl
 		return exit.With(exit.Failure, errors.New(e.Problem))
 	case !e.Open:
 		remedy := ""
-		if slices.ContainsFunc(e.Addresses, func(a client.EgressAddress) bool { return a.Opener != "" }) { // others stay closed
+		if slices.ContainsFunc(e.Addresses, func(a admin.EgressAddress) bool { return a.Opener != "" }) { // others stay closed
 			remedy = "; foliot serve --egress-allow opens addresses"
 		}
 		return exit.With(exit.Denied, fmt.Errorf("%s: tasks may not call this URL: they would be dead at their due time, with the reason egress_denied%s", c.URL, remedy))
@@ -50,14 +51,14 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console.Console, api *cl
 	return nil
 }
 
-func printEgress(con *console.Console, e *client.Egress) error {
+func printEgress(con *console.Console, e *admin.Egress) error {
 	if con.JSON {
 		return con.Object(e)
 	}
 	if len(e.Addresses) == 0 {
 		return nil
 	}
-	return console.Items(con, []string{"ADDRESS", "VERDICT", "WHY"}, e.Addresses, func(a client.EgressAddress) []string {
+	return console.Items(con, []string{"ADDRESS", "VERDICT", "WHY"}, e.Addresses, func(a admin.EgressAddress) []string {
 		return []string{a.Address, map[bool]string{true: "open", false: "denied"}[a.Open], a.Reason}
 	})
 }

@@ -11,7 +11,7 @@ import (
 // and in a file.
 func TestAnInvalidValueHasTheSameErrorEverywhere(t *testing.T) {
 	for _, c := range []struct{ flag, value, says string }{
-		{"grace", "20 s", `invalid duration "20 s"; write 500ms, 20s or 1m30s (no spaces, and the longest unit is h)`},
+		{"grace", "20 s", `invalid duration "20 s"; write 500ms, 20s or 1m30s (no spaces; the units are d, h, m, s and ms)`},
 		{"grace", "20", `invalid duration "20"; write`},
 		{"body-limit", "256k", `"256k" is not a number of bytes; write it without a unit, such as 262144 for 256 KiB`},
 		{"concurrency", "many", `"many" is not a whole number, such as 1000`},

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/transfer"
@@ -50,7 +51,7 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	if !bytes.Equal(first, []byte(second)) {
 		t.Error("the tasks are not the same after export, import and export")
 	}
-	shows(t, second, `"body":"text é\n"`, `"body_base64":"AP8="`, `"at":"2030-01-01T00:00:00.001Z"`, `"expire_after":"5m0s"`, `"priority":"low"`)
+	shows(t, second, `"body":"text é\n"`, `"body_base64":"AP8="`, `"at":"2030-01-01T00:00:00.001Z"`, `"expire_after":"5m"`, `"priority":"low"`)
 }
 
 func TestAnImportedTaskTakesNoDefaultsFromItsNewQueue(t *testing.T) {
@@ -135,7 +136,7 @@ func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
 func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{CreateRate: 60}); err != nil {
+	if _, err := admin.New(s.api(t)).Namespaces.Put(t.Context(), "default", admin.NamespaceSettings{CreateRate: 60}); err != nil {
 		t.Fatal(err)
 	}
 	var lines strings.Builder
@@ -145,7 +146,7 @@ func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
 	if out, errs, code := s.run(lines.String(), "import", "-"); code != exit.OK || !strings.HasPrefix(out, "created 100, skipped 0 existing, refused 0,") {
 		t.Errorf("the import ended with %d: %s%s", code, out, errs)
 	}
-	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{MaxPending: 101}); err != nil {
+	if _, err := admin.New(s.api(t)).Namespaces.Put(t.Context(), "default", admin.NamespaceSettings{MaxPending: 101}); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, code := s.run(strings.ReplaceAll(lines.String(), "t-", "u-"), "import", "-")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -18,9 +19,10 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/webhook"
 )
 
 // background is a command that does not end by itself. The pipes have its
@@ -144,17 +146,19 @@ func TestAPortInUseIsReported(t *testing.T) {
 	<-l.code
 }
 
-// callSigned sends a callback signed with keys, after a call of edit, and
+// callSigned sends a callback signed with secrets, after a call of edit, and
 // returns the status of the reply.
-func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...[]byte) int {
+func callSigned(t *testing.T, url, body string, edit func(http.Header), secrets ...string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	fatal.If(t, err)
 	now := time.Now()
 	req.Header.Set(webhook.HeaderID, "0198c0de")
 	req.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	if len(keys) > 0 {
-		req.Header.Set(webhook.HeaderSignature, webhook.Sign(keys, "0198c0de", now, []byte(body)))
+	if len(secrets) > 0 {
+		signature, err := webhook.Sign(secrets, "0198c0de", now, []byte(body))
+		fatal.If(t, err)
+		req.Header.Set(webhook.HeaderSignature, signature)
 	}
 	if edit != nil {
 		edit(req.Header)
@@ -168,13 +172,18 @@ func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...
 	return resp.StatusCode
 }
 
+// secretOf returns a signing secret of size bytes, all of them n.
+func secretOf(n byte, size int) string {
+	return settings.SecretPrefix + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{n}, size))
+}
+
 func TestListenVerifiesSignatures(t *testing.T) {
-	older, newer, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 24), bytes.Repeat([]byte{3}, 32)
+	older, newer, other := secretOf(1, 32), secretOf(2, 24), secretOf(3, 32)
 	file := filepath.Join(t.TempDir(), "secrets")
-	fatal.If(t, os.WriteFile(file, []byte(webhook.FormatSecret(older)+"\r\n\n  "+webhook.FormatSecret(newer)), 0o600))
-	t.Setenv("FOLIOT_VERIFY_SECRET", webhook.FormatSecret(older)+","+webhook.FormatSecret(newer))
+	fatal.If(t, os.WriteFile(file, []byte(older+"\r\n\n  "+newer), 0o600))
+	t.Setenv("FOLIOT_VERIFY_SECRET", older+","+newer)
 	for _, args := range [][]string{
-		{"--verify", webhook.FormatSecret(older), "--verify", webhook.FormatSecret(newer)},
+		{"--verify", older, "--verify", newer},
 		{"--verify", "@" + file},
 		{}, // from the environment
 	} {
@@ -182,24 +191,24 @@ func TestListenVerifiesSignatures(t *testing.T) {
 		url := urlPattern.FindString(l.line(t, l.stderr))
 		late := func(h http.Header) { h.Set(webhook.HeaderTimestamp, "1700000000") }
 		for _, c := range []struct {
-			name   string
-			body   string
-			keys   [][]byte
-			edit   func(http.Header)
-			status int
-			why    string
+			name    string
+			body    string
+			secrets []string
+			edit    func(http.Header)
+			status  int
+			why     string
 		}{
-			{"the old secret", "hello", [][]byte{older}, nil, 200, ""},
-			{"both secrets", "hello", [][]byte{newer, older}, nil, 200, ""},
-			{"both secrets, and an empty body", "", [][]byte{newer, older}, nil, 200, ""},
-			{"the longest body", strings.Repeat("x", task.MaxBody), [][]byte{newer}, nil, 200, ""},
-			{"a body too long", strings.Repeat("x", task.MaxBody+1), [][]byte{newer}, nil, 401, "longer than"},
-			{"another secret", "hello", [][]byte{other}, nil, 401, "no signature matches"},
-			{"no signature", "hello", nil, nil, 401, "no signature"},
-			{"a replay", "hello", [][]byte{older}, late, 401, "more than 5 minutes old"},
+			{"the old secret", "hello", []string{older}, nil, 200, ""},
+			{"both secrets", "hello", []string{newer, older}, nil, 200, ""},
+			{"both secrets, and an empty body", "", []string{newer, older}, nil, 200, ""},
+			{"the longest body", strings.Repeat("x", task.MaxBody), []string{newer}, nil, 200, ""},
+			{"a body too long", strings.Repeat("x", task.MaxBody+1), []string{newer}, nil, 401, "longer than"},
+			{"another secret", "hello", []string{other}, nil, 401, "no signature matches"},
+			{"no signature", "hello", nil, nil, 401, "it has no signature"},
+			{"a replay", "hello", []string{older}, late, 401, "old by this clock"},
 		} {
 			answer := make(chan int, 1)
-			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.keys...) }()
+			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.secrets...) }()
 			var got printedCallback
 			fatal.If(t, json.Unmarshal([]byte(l.line(t, l.stdout)), &got))
 			if status := <-answer; status != c.status {
@@ -216,18 +225,18 @@ func TestListenVerifiesSignatures(t *testing.T) {
 }
 
 func TestListenPrintsTheResultOfTheVerification(t *testing.T) {
-	key := bytes.Repeat([]byte{1}, 32)
-	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--verify", webhook.FormatSecret(key))
+	secret := secretOf(1, 32)
+	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--verify", secret)
 	url := urlPattern.FindString(l.line(t, l.stderr))
 	for _, c := range []struct {
-		keys [][]byte
-		want string
+		secrets []string
+		want    string
 	}{
-		{[][]byte{key}, "  POST  /hook  verified  hello"},
-		{nil, "  POST  /hook  REFUSED: the callback has no signature  hello"},
+		{[]string{secret}, "  POST  /hook  verified  hello"},
+		{nil, "  POST  /hook  REFUSED: it has no signature: create a secret for its queue or namespace, with foliot secret create  hello"},
 	} {
 		answer := make(chan int, 1)
-		go func() { answer <- callSigned(t, url+"/hook", "hello", nil, c.keys...) }()
+		go func() { answer <- callSigned(t, url+"/hook", "hello", nil, c.secrets...) }()
 		if got := l.line(t, l.stdout); !strings.HasSuffix(got, c.want) {
 			t.Errorf("listen printed %q", got)
 		}

@@ -95,6 +95,31 @@ func atServer(t *testing.T, url string) func(script string) (out string, err err
 	}
 }
 
+// Left out are the example with a token, and the JSON that servers send.
+func TestTheExamplesOfTheAPIPageWork(t *testing.T) {
+	run := atServer(t, serveHere(t, "--listen", anyPort, "--store", "memory:").url)
+	script, found := `curl -X PUT --json '{"kinds": true}' http://127.0.0.1:8750/v1/namespaces/default`, 0
+	for _, block := range fence.FindAllStringSubmatch(page(t, "api.md"), -1) {
+		found++
+		switch code := block[2]; {
+		case block[1] == "sh" && !strings.Contains(code, "FOLIOT_TOKEN"):
+			script += "\n" + code
+		case strings.HasPrefix(code, `{"calls"`):
+			script += "\ncurl --json '" + code + "' http://127.0.0.1:8750/v1/tasks/batch"
+		case strings.HasPrefix(code, `{"at"`):
+			script += "\ncurl --json '" + code + "' http://127.0.0.1:8750/v1/tasks"
+		default:
+			found--
+		}
+	}
+	out, err := run("set -e\n" + script)
+	for _, want := range []string{`"state":"cancelled"`, `"due_at":"2027-03-28T07:00:00.000Z"`, `"already":true`, `"keep_dead":"720h"`, `"words":"at 21:00 on weekdays"`} {
+		if err != nil || !strings.Contains(out, want) || found < 9 {
+			t.Errorf("%v: %q is missing in the replies to %d examples:\n%s", err, want, found, out)
+		}
+	}
+}
+
 func TestTheScheduleExamplesOfTheDocsWork(t *testing.T) {
 	url := serveHere(t, "--listen", anyPort, "--store", "memory:").url
 	out, err := atServer(t, url)(typed(t, schedulesPage, "# Schedules: cron, intervals, time zones\n"))
@@ -107,7 +132,7 @@ func TestTheCrontabExampleOfTheDocsWorks(t *testing.T) {
 	url := serveHere(t, "--listen", anyPort, "--store", "memory:").url
 	script := strings.ReplaceAll(typed(t, schedulesPage, "## From a crontab\n"), "crontab -l", "echo '@daily curl http://127.0.0.1:9/a'")
 	out, err := atServer(t, url)(script + "foliot cron get 127.0.0.1-9-a")
-	for _, want := range []string{"created 1,", "timeout\t10m0s\n", "on dead\thttps://ops.example/dead\n", "at 00:00 every day, Europe/Berlin"} {
+	for _, want := range []string{"created 1,", "timeout\t10m\n", "on dead\thttps://ops.example/dead\n", "at 00:00 every day, Europe/Berlin"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("%v: %q is missing in\n%s", err, want, out)
 		}

@@ -86,7 +86,7 @@ func TestAServerThatStopsPassesItsTasksToTheOtherAtOnce(t *testing.T) {
 	for range tasks {
 		seen[hook.Next(t)]++
 	}
-	var latest int64
+	var latest float64
 	for i := range tasks {
 		if seen[fmt.Sprint(i)] != 1 {
 			t.Errorf("%d was delivered %d times", i, seen[fmt.Sprint(i)])

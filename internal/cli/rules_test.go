@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/remote"
 )
 
 // expressions are cron expressions, and the schedule that each surface must
@@ -39,7 +40,7 @@ var expressions = []struct {
 func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 	call := foliot.NewKind[struct{}]("call")
 	n := foliottest.Start(t, new(foliot.Mux))
-	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
+	server := httptest.NewServer(admin.New(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
 	fatal.If(t, err)
@@ -57,7 +58,7 @@ func TestEachSurfaceTakesTheSameCronExpressions(t *testing.T) {
 			return call.Schedule(t.Context(), n, name, foliot.Cron(cron, zone), struct{}{})
 		},
 		"remote": func(name, cron, zone string) error {
-			return call.Schedule(t.Context(), foliot.Remote(c), name, foliot.Cron(cron, zone), struct{}{})
+			return call.Schedule(t.Context(), remote.New(c), name, foliot.Cron(cron, zone), struct{}{})
 		},
 		"client": func(name, cron, zone string) error {
 			_, err := c.Schedules.Put(t.Context(), name, client.ScheduleSpec{Cron: cron, TimeZone: zone, Task: work})

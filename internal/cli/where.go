@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 )
@@ -43,7 +44,7 @@ func whereOf(ctx context.Context, calls *connect.Flags) func() console.Where {
 // othersThan returns the first names of other namespaces, and … if there are
 // more.
 func othersThan(ctx context.Context, api *client.Client, name string) (others []string) {
-	for n, err := range api.Namespaces.List(ctx) {
+	for n, err := range admin.New(api).Namespaces.List(ctx) {
 		switch {
 		case err != nil:
 			return others

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
@@ -37,7 +38,7 @@ func (c *Audit) Run(ctx context.Context, con *console.Console, api *client.Clien
 	if c.Limit < 0 {
 		return usage.Errorf("--limit", "%d is negative; 0 shows all", c.Limit)
 	}
-	query, now := client.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}, time.Now()
+	query, now := admin.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}, time.Now()
 	var err error
 	if query.From, err = flags.ParseBound("--since", c.Since, now); err != nil {
 		return err
@@ -47,7 +48,7 @@ func (c *Audit) Run(ctx context.Context, con *console.Console, api *client.Clien
 	}
 	out := con.Table([]string{"TIME", "BY", "FROM", "ACTION", "NAMESPACE", "TARGET", "DETAIL"})
 	shown := 0
-	for e, err := range api.Admin.Audit(ctx, query) {
+	for e, err := range admin.New(api).Audit(ctx, query) {
 		if err != nil {
 			return errors.Join(err, out.End())
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
@@ -33,26 +34,26 @@ Examples:
 }
 
 func (clusterNodesCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	c, err := api.Admin.Cluster(ctx)
+	c, err := admin.New(api).Cluster(ctx)
 	if err != nil {
 		return err
 	}
-	return console.Items(con, []string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"}, c.Nodes, func(n client.Node) []string {
+	return console.Items(con, []string{"NODE", "STATE", "SHARDS", "WANTED", "VERSION", "UP", "LAST SEEN", "ADDRESS"}, c.Nodes, func(n admin.Node) []string {
 		return nodeRow(&n, c.Store == "shared")
 	})
 }
 
-func nodeRow(n *client.Node, shared bool) []string {
+func nodeRow(n *admin.Node, shared bool) []string {
 	owned, wanted := "-", "-"
 	if shared {
 		owned, wanted = strconv.Itoa(n.Owned), strconv.Itoa(n.Wanted)
 	}
-	up := n.Uptime.Truncate(time.Second).String()
+	up := wording.Span(n.Uptime.Truncate(time.Second))
 	return []string{cmp.Or(n.Name, "-"), nodeState(n), owned, wanted, n.Version, up, wording.InstantOr(n.LastSeenAt, "-"), cmp.Or(n.Address, "-")}
 }
 
 // nodeState returns the state of a node in one or two words.
-func nodeState(n *client.Node) string {
+func nodeState(n *admin.Node) string {
 	switch {
 	case n.NameTaken:
 		return "name taken"
@@ -83,11 +84,11 @@ Examples:
 }
 
 func (clusterShardsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	shards, err := api.Admin.Shards(ctx)
+	shards, err := admin.New(api).Shards(ctx)
 	if err != nil {
 		return err
 	}
-	return console.Items(con, []string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"}, shards, func(s *client.Shard) []string {
+	return console.Items(con, []string{"SHARD", "OWNER", "RUNNING", "NEXT DUE", "LEASE ENDS", "EPOCH"}, shards, func(s *admin.Shard) []string {
 		return []string{strconv.Itoa(s.Shard), cmp.Or(s.Owner, "-"), strconv.Itoa(s.Running), wording.InstantOr(s.NextDue, "-"), wording.InstantOr(s.Until, "-"), strconv.FormatUint(s.Epoch, 10)}
 	})
 }
@@ -117,17 +118,17 @@ Examples:
 }
 
 func (c *clusterDrainCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	var n *client.Node
+	var n *admin.Node
 	var err error
 	switch {
 	case c.Undo && c.Force:
 		return usage.Errorf("--undo, --force", "pass only one of them")
 	case c.Undo:
-		n, err = api.Admin.Undrain(ctx, c.Node)
+		n, err = admin.New(api).Undrain(ctx, c.Node)
 	case c.Force:
-		n, err = api.Admin.ForceDrain(ctx, c.Node)
+		n, err = admin.New(api).Drain(ctx, c.Node, client.Force())
 	default:
-		n, err = api.Admin.Drain(ctx, c.Node)
+		n, err = admin.New(api).Drain(ctx, c.Node)
 	}
 	switch {
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
@@ -26,12 +27,12 @@ all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may b
 }
 
 func (namespaceLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return console.List(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
+	return console.List(con, namespaceHeading, admin.New(api).Namespaces.List(ctx), namespaceRow)
 }
 
 var namespaceHeading = []string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S", "STATE"}
 
-func namespaceRow(n *client.Namespace) []string {
+func namespaceRow(n *admin.Namespace) []string {
 	rate := "-"
 	if n.CreateRate > 0 {
 		rate = number(n.CreateRate)
@@ -80,9 +81,9 @@ Examples:
 }
 
 func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	n, err := api.Namespaces.Get(ctx, c.Name)
+	n, err := admin.New(api).Namespaces.Get(ctx, c.Name)
 	if errors.Is(err, client.ErrNotFound) {
-		n, err = &client.Namespace{}, nil
+		n, err = &admin.Namespace{}, nil
 	}
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console.Console, api *cl
 	if err := flags.Merge(&settings, c); err != nil {
 		return err
 	}
-	n, err = api.Namespaces.Put(ctx, c.Name, settings, connect.Unchanged(n.ETag()))
+	n, err = admin.New(api).Namespaces.Put(ctx, c.Name, settings, connect.Unchanged(n.ETag()))
 	if errors.Is(err, client.ErrPrecondition) {
 		return exit.Reword(err, "put namespace %s: another client has just changed it; check it with `foliot namespace ls`, and retry", c.Name)
 	}
@@ -116,7 +117,7 @@ Examples:
 }
 
 func (c *namespaceRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	n, err := api.Namespaces.Delete(ctx, c.Name)
+	n, err := admin.New(api).Namespaces.Delete(ctx, c.Name)
 	if errors.Is(err, client.ErrNotFound) {
 		return exit.With(exit.NotFound, err)
 	}

@@ -152,15 +152,12 @@ Examples:
 }
 
 func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	q, err := c.pause(ctx, api.Queues)
-	return printChanged(con, q, err, "%s is %s", c.Queue)
-}
-
-func (c *queuePauseCmd) pause(ctx context.Context, queues client.Queues) (*client.Queue, error) {
-	if c.For == 0 {
-		return queues.Pause(ctx, c.Queue)
+	var opts []client.CallOption
+	if c.For != 0 {
+		opts = append(opts, client.Until(time.Now().Add(c.For)))
 	}
-	return queues.PauseFor(ctx, c.Queue, c.For)
+	q, err := api.Queues.Pause(ctx, c.Queue, opts...)
+	return printChanged(con, q, err, "%s is %s", c.Queue)
 }
 
 // printChanged prints a changed queue as JSON, or as a sentence with its name and
@@ -215,11 +212,8 @@ func (c *queuePurgeCmd) purge(ctx context.Context, con *console.Console, api *cl
 	}
 	unfinished := int(q.Counts.Scheduled + q.Counts.Running + q.Counts.Dead)
 	question := func(tasks string) string { return "cancel " + tasks + " of " + c.Queue }
-	return console.ConfirmCount(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
-		if expect == nil {
-			return api.Queues.Purge(ctx, c.Queue)
-		}
-		return api.Queues.PurgeExactly(ctx, c.Queue, *expect)
+	return console.ConfirmCount(ctx, con, unfinished, question, func(expect []client.CallOption) (*client.Queue, error) {
+		return api.Queues.Purge(ctx, c.Queue, expect...)
 	})
 }
 

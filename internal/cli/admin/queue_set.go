@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire/fields"
 )
@@ -100,7 +101,7 @@ func ageOf(s string) (client.Duration, error) {
 	if s == flags.Unlimited {
 		return client.Forever, nil
 	}
-	d, err := time.ParseDuration(cmp.Or(s, "0s"))
+	d, err := timespan.Parse(cmp.Or(s, "0s"))
 	if err != nil || d < 0 {
 		err = usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, flags.Unlimited)
 	}

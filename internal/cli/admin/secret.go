@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
@@ -42,7 +43,7 @@ Examples:
 }
 
 func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	made, err := api.Secrets.Create(ctx, client.SecretSpec{Queue: c.Queue, Overlap: c.Overlap})
+	made, err := admin.New(api).Secrets.Create(ctx, admin.SecretSpec{Queue: c.Queue, Overlap: c.Overlap})
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *cl
 }
 
 // signedBy names the callbacks that a secret signs.
-func signedBy(s *client.Secret) string {
+func signedBy(s *admin.Secret) string {
 	if s.Queue == "" {
 		return "all queues without their own secret"
 	}
@@ -69,11 +70,11 @@ func signedBy(s *client.Secret) string {
 type secretLsCmd struct{}
 
 func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	list, err := api.Secrets.List(ctx)
+	list, err := admin.New(api).Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
-	return console.Items(con, []string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"}, list, func(s *client.Secret) []string {
+	return console.Items(con, []string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"}, list, func(s *admin.Secret) []string {
 		return []string{s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed")}
 	})
 }
@@ -84,7 +85,7 @@ type secretRmCmd struct {
 
 func (c *secretRmCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return con.ForEachName(ctx, c.IDs, func(id string) error {
-		s, err := api.Secrets.Delete(ctx, id)
+		s, err := admin.New(api).Secrets.Delete(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
@@ -17,7 +18,7 @@ import (
 // Tail is the command foliot tail.
 type Tail struct {
 	Queue   string   `placeholder:"NAME" help:"Only attempts of this queue."`
-	Outcome []string `placeholder:"delivered|failed|deferred|refused|interrupted|lost_lease" help:"Only attempts with this outcome. Repeat it for more."`
+	Outcome []string `placeholder:"delivered|failed|snoozed|refused|interrupted|lost_lease" help:"Only attempts with this outcome. Repeat it for more."`
 	Last    int      `short:"n" default:"10" placeholder:"N" help:"First print the last attempts, at most this many, up to 1000 (default: 10)."`
 }
 
@@ -57,7 +58,7 @@ func (c *Tail) follow(ctx context.Context, con *console.Console, api *client.Cli
 	f := &attemptFollower{seen: map[attemptKey]bool{}}
 	out := con.Table([]string{"TIME", "TASK", "OUTCOME", "LATE", "WAITED", "STATUS", "ERROR"})
 	for first, failed := true, false; ; first = false {
-		list, err := api.Admin.Attempts(ctx, client.AttemptQuery{Queue: c.Queue, Outcomes: c.Outcome, Limit: maxAttempts})
+		list, err := admin.New(api).Attempts(ctx, admin.AttemptQuery{Queue: c.Queue, Outcomes: c.Outcome, Limit: maxAttempts})
 		switch refused := new(client.Error); {
 		case ctx.Err() != nil:
 			return nil
@@ -95,7 +96,7 @@ type attemptKey struct {
 }
 
 // next returns the new attempts of a list, the earliest first.
-func (f *attemptFollower) next(list []client.EndedAttempt) (fresh []client.EndedAttempt) {
+func (f *attemptFollower) next(list []admin.EndedAttempt) (fresh []admin.EndedAttempt) {
 	oldest := f.newest.Add(-settleTime)
 	for _, a := range slices.Backward(list) {
 		key := attemptKey{a.At, a.Namespace, a.Task, a.Number}
@@ -117,7 +118,7 @@ func (f *attemptFollower) next(list []client.EndedAttempt) (fresh []client.Ended
 }
 
 // printAttempts prints attempts as rows, or as objects with -o json.
-func printAttempts(con *console.Console, out *console.Table, attempts []client.EndedAttempt) error {
+func printAttempts(con *console.Console, out *console.Table, attempts []admin.EndedAttempt) error {
 	for _, a := range attempts {
 		at := wording.Instant(a.At)
 		if con.OutTerm {
@@ -136,7 +137,7 @@ func printAttempts(con *console.Console, out *console.Table, attempts []client.E
 }
 
 // attemptError returns the error of an attempt, and whether the task died.
-func attemptError(a client.EndedAttempt) string {
+func attemptError(a admin.EndedAttempt) string {
 	switch {
 	case !a.Dead:
 		return a.Error

@@ -12,28 +12,29 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/fatal"
 )
 
 // attempt returns an attempt of a task that ended at a second.
-func attempt(name string, second int) client.EndedAttempt {
-	return client.EndedAttempt{At: time.Unix(int64(second), 0).UTC(), Namespace: "default", Task: name, Number: 1, Outcome: "delivered", Status: 200}
+func attempt(name string, second int) admin.EndedAttempt {
+	return admin.EndedAttempt{At: time.Unix(int64(second), 0).UTC(), Namespace: "default", Task: name, Number: 1, Outcome: "delivered", Status: 200}
 }
 
 func TestAFollowerReturnsEachAttemptOnce(t *testing.T) {
 	f := &attemptFollower{seen: map[attemptKey]bool{}}
 	for i, step := range []struct {
-		list []client.EndedAttempt // the latest first
+		list []admin.EndedAttempt // the latest first
 		want string
 	}{
-		{[]client.EndedAttempt{attempt("b", 9), attempt("a", 8)}, "ab"},
-		{[]client.EndedAttempt{attempt("b", 9), attempt("a", 8)}, ""},
-		{[]client.EndedAttempt{attempt("d", 11), attempt("b", 9), attempt("c", 9), attempt("a", 8)}, "cd"}, // c was settled late
-		{[]client.EndedAttempt{attempt("d", 12), attempt("d", 11)}, "d"},                                   // another attempt of d
+		{[]admin.EndedAttempt{attempt("b", 9), attempt("a", 8)}, "ab"},
+		{[]admin.EndedAttempt{attempt("b", 9), attempt("a", 8)}, ""},
+		{[]admin.EndedAttempt{attempt("d", 11), attempt("b", 9), attempt("c", 9), attempt("a", 8)}, "cd"}, // c was settled late
+		{[]admin.EndedAttempt{attempt("d", 12), attempt("d", 11)}, "d"},                                   // another attempt of d
 		{nil, ""},
-		{[]client.EndedAttempt{attempt("g", 103), attempt("x", 60)}, "xg"},
-		{[]client.EndedAttempt{attempt("g", 103), attempt("x", 60)}, ""},
+		{[]admin.EndedAttempt{attempt("g", 103), attempt("x", 60)}, "xg"},
+		{[]admin.EndedAttempt{attempt("g", 103), attempt("x", 60)}, ""},
 	} {
 		got := ""
 		for _, a := range f.next(step.list) {
@@ -74,7 +75,7 @@ func TestTailContinuesAfterAnError(t *testing.T) {
 	if err := (&Tail{Last: 10}).follow(ctx, &console.Console{Out: out, Err: &notes}, api, time.Millisecond); err != nil {
 		t.Error(err)
 	}
-	want := "2030-01-01T00:00:00.000Z\ta\tdelivered\t2.0 ms\t1m0s\t204\t-\n" +
+	want := "2030-01-01T00:00:00.000Z\ta\tdelivered\t2.0 ms\t1m\t204\t-\n" +
 		"2030-01-01T00:00:01.000Z\tshop/b\tfailed\t0.0 ms\t0.0 ms\t-\tcannot connect; the task is dead: attempts_exhausted\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
@@ -67,9 +68,9 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *cli
 	}
 	namespace := c.For
 	if namespace == operatorWord {
-		namespace = client.AllNamespaces
+		namespace = admin.AllNamespaces
 	}
-	made, err := api.Tokens.Create(ctx, client.TokenSpec{Scope: client.Scope(c.Scope), Namespace: namespace, Label: c.Label, ExpiresIn: c.Expires})
+	made, err := admin.New(api).Tokens.Create(ctx, admin.TokenSpec{Scope: admin.Scope(c.Scope), Namespace: namespace, Label: c.Label, ExpiresIn: c.Expires})
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console.Console, api *cli
 
 // printToken prints a new token. For the first token of a server it also prints
 // the consequences.
-func printToken(con *console.Console, made client.Token, first bool) error {
+func printToken(con *console.Console, made admin.Token, first bool) error {
 	if err := con.Resultf(made, "%s", made.Token); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console) (err
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}
-	made := client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token}
+	made := admin.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: admin.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token}
 	if err := printToken(con, made, e.First); err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func timeOf(m task.Millis) time.Time {
 
 // holder describes the holder of a token: an operator or a namespace.
 func holder(namespace string) string {
-	if namespace == client.AllNamespaces {
+	if namespace == admin.AllNamespaces {
 		return "an operator's token"
 	}
 	return "a token for the namespace " + namespace
@@ -193,14 +194,14 @@ type tokenLsCmd struct{}
 
 func (tokenLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
-	return console.List(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
+	return console.List(con, heading, admin.New(api).Tokens.List(ctx), func(t *admin.Token) []string {
 		return []string{t.ID, forValue(t.Namespace), string(t.Scope), t.State, wording.Instant(t.CreatedAt), wording.InstantOr(t.ExpiresAt, "never"), wording.InstantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
 }
 
 // forValue returns the value of --for that creates such a token.
 func forValue(namespace string) string {
-	if namespace == client.AllNamespaces {
+	if namespace == admin.AllNamespaces {
 		return operatorWord
 	}
 	return namespace
@@ -232,7 +233,7 @@ Examples:
 
 func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	return con.ForEachName(ctx, c.IDs, func(id string) error {
-		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
+		t, err := admin.New(api).Tokens.Revoke(ctx, id, c.options()...)
 		if errors.Is(err, client.ErrLastToken) {
 			t, err = c.revokeLast(ctx, con, api, id)
 		}
@@ -249,12 +250,19 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *cli
 
 // revokeLast revokes the last token that can manage the server, after a
 // confirmation.
-func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console.Console, api *client.Client, id string) (*client.Token, error) {
+func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console.Console, api *client.Client, id string) (*admin.Token, error) {
 	if !c.Yes {
 		err := con.Confirm(ctx, "revoke %s, the last valid operator's token of scope admin? Then no token can manage the server. With a data directory, you can stop the server and create another with `foliot token create --data`. With a Redis this is final.", id)
 		if err != nil {
 			return nil, err
 		}
 	}
-	return api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Force: true, Children: c.Children})
+	return admin.New(api).Tokens.Revoke(ctx, id, append(c.options(), client.Force())...)
+}
+
+func (c *tokenRevokeCmd) options() []client.CallOption {
+	if c.Children {
+		return []client.CallOption{admin.Children()}
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
@@ -35,36 +36,35 @@ Examples:
     foliot top --once -o json | jq '.queues[] | select(.overdue > 0)'`
 }
 
-// reconnectAfter is the pause after a stream of samples ends.
-const reconnectAfter = time.Second
+// refresh is the time between two samples. A server takes one each second.
+const refresh = time.Second
 
 // Run shows live data until ctx ends. On a terminal it shows errors and goes
 // on.
 func (c *Top) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	v := &topView{con: con, screen: con.OutTerm && !con.JSON && !c.Once}
 	if c.Once {
-		live, err := api.Admin.Live(ctx)
+		live, err := admin.New(api).Live(ctx)
 		if err != nil {
 			return err
 		}
 		return v.show(live)
 	}
 	for {
-		for live, err := range api.Admin.WatchLive(ctx) {
-			switch {
-			case ctx.Err() != nil:
-				return nil
-			case err != nil && (!v.screen || v.live == nil):
+		live, err := admin.New(api).Live(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && (!v.screen || v.live == nil):
+			return err
+		case err != nil:
+			v.draw(con.ErrorText(err) + "\n\n")
+		default:
+			if err := v.show(live); err != nil {
 				return err
-			case err != nil:
-				v.draw(con.ErrorText(err) + "\n\n")
-			default:
-				if err := v.show(live); err != nil {
-					return err
-				}
 			}
 		}
-		if !console.Pause(ctx, reconnectAfter) {
+		if !console.Pause(ctx, refresh) {
 			return nil
 		}
 	}
@@ -76,10 +76,10 @@ type topView struct {
 	con    *console.Console
 	screen bool
 
-	live, before *client.Live // the last two samples; nil: none
+	live, before *admin.Live // the last two samples; nil: none
 }
 
-func (v *topView) show(live *client.Live) error {
+func (v *topView) show(live *admin.Live) error {
 	v.before, v.live = v.live, live
 	switch {
 	case v.screen:
@@ -115,7 +115,7 @@ func (v *topView) draw(above string) {
 
 // topScreen returns the text of the screen, from the last two results. height
 // bounds each table; 0 means no bound.
-func topScreen(live, before *client.Live, height int) string {
+func topScreen(live, before *admin.Live, height int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "foliot  %s", wording.Instant(live.At))
 	if live.Slots > 0 {
@@ -146,9 +146,9 @@ func topScreen(live, before *client.Live, height int) string {
 }
 
 // topAttempts returns the totals and their growth per second.
-func topAttempts(live, before *client.Live) string {
+func topAttempts(live, before *admin.Live) string {
 	a := live.Attempts
-	words := fmt.Sprintf("%d delivered, %d failed, %d deferred, %d refused; %s dead", a.Delivered, a.Failed, a.Deferred, a.Refused, wording.Count(a.Dead, "task"))
+	words := fmt.Sprintf("%d delivered, %d failed, %d snoozed, %d refused; %s dead", a.Delivered, a.Failed, a.Snoozed, a.Refused, wording.Count(a.Dead, "task"))
 	if before == nil || a.Delivered < before.Attempts.Delivered {
 		return words
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/contexts"
@@ -26,7 +27,7 @@ Examples:
 
 func (Whoami) Run(ctx context.Context, con *console.Console, api *client.Client, given *connect.Flags) error {
 	asked := time.Now()
-	me, err := api.Whoami(ctx)
+	me, err := admin.New(api).Whoami(ctx)
 	if err != nil {
 		return err
 	}

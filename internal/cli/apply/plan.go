@@ -26,9 +26,9 @@ type change struct {
 	Action action
 	Fields []manifest.Difference // of an object that is created or changed
 
-	to        manifest.Object  // that is written; unused if Action is deleted
-	condition client.Condition // holds while the server has the version that was read
-	tasks     int64            // that a deleted queue has
+	to        manifest.Object   // that is written; unused if Action is deleted
+	condition client.CallOption // holds while the server has the version that was read
+	tasks     int64             // that a deleted queue has
 
 	// why is the reason that the object stays as it is, "" if it changes: it belongs
 	// to another owner, or --prune would delete it and the server would not, or not

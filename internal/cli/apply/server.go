@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/connect"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/manifest"
@@ -25,7 +26,7 @@ func newServer(conn *connect.Flags) *server {
 // stored is an object of the server in the version that was read.
 type stored struct {
 	manifest.Object
-	condition client.Condition // holds while the object has this version
+	condition client.CallOption // holds while the object has this version
 	counts    client.Counts
 	version   uint64 // of the settings; 0: there are none, or it is a schedule
 }
@@ -52,7 +53,7 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 	}
 	switch key.Kind {
 	case manifest.Namespace:
-		n, err := api.Namespaces.Get(ctx, key.Name)
+		n, err := admin.New(api).Namespaces.Get(ctx, key.Name)
 		if err != nil {
 			return nil, unlessMissing(err)
 		}
@@ -84,7 +85,7 @@ func (s *server) namespaces(ctx context.Context, within scope) (all []stored, er
 	if err != nil {
 		return nil, err
 	}
-	for n, err := range api.Namespaces.List(ctx) {
+	for n, err := range admin.New(api).Namespaces.List(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +120,7 @@ func (s *server) inside(ctx context.Context, namespace string, bodies bool) (all
 	return all, nil
 }
 
-func ofNamespace(n *client.Namespace) *stored {
+func ofNamespace(n *admin.Namespace) *stored {
 	return &stored{manifest.OfNamespace(n), connect.Unchanged(n.ETag()), n.Counts, n.Version}
 }
 
@@ -141,7 +142,7 @@ func unlessMissing(err error) error {
 }
 
 // put creates or replaces an object if the condition holds.
-func (s *server) put(ctx context.Context, o manifest.Object, condition client.Condition) error {
+func (s *server) put(ctx context.Context, o manifest.Object, condition client.CallOption) error {
 	api, err := s.in(o.Namespace)
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 	return console.WithinRate(ctx, func() error {
 		switch o.Kind {
 		case manifest.Namespace:
-			n, err := api.Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
+			n, err := admin.New(api).Namespaces.Put(ctx, o.Name, o.NamespaceSettings, condition)
 			if err == nil {
 				s.behind = n.Unconfirmed
 			}
@@ -168,7 +169,7 @@ func (s *server) put(ctx context.Context, o manifest.Object, condition client.Co
 
 // remove deletes an object if the condition holds. The server deletes a
 // namespace only if it is empty.
-func (s *server) remove(ctx context.Context, key manifest.Key, condition client.Condition) error {
+func (s *server) remove(ctx context.Context, key manifest.Key, condition client.CallOption) error {
 	api, err := s.in(key.Namespace)
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func (s *server) remove(ctx context.Context, key manifest.Key, condition client.
 	return console.WithinRate(ctx, func() error {
 		switch key.Kind {
 		case manifest.Namespace:
-			_, err = api.Namespaces.Delete(ctx, key.Name, condition)
+			_, err = admin.New(api).Namespaces.Delete(ctx, key.Name, condition)
 		case manifest.Queue:
 			_, err = api.Queues.Delete(ctx, key.Name, condition)
 		default:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/usage"
@@ -111,7 +112,7 @@ func (f *Flags) open(t *target) (err error) {
 // namespaces. It reports all if the caller is an operator, and no flag,
 // variable or context names a namespace. Call it after Client.
 func (f *Flags) Scope(ctx context.Context, api *client.Client) (namespace string, all bool, err error) {
-	caller, err := api.Whoami(ctx)
+	caller, err := admin.New(api).Whoami(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -181,7 +182,7 @@ func trust(place, file string) (*tls.Config, error) {
 
 // Unchanged returns the condition that a setting is as it was read. etag is "" if
 // there was none.
-func Unchanged(etag string) client.Condition {
+func Unchanged(etag string) client.CallOption {
 	if etag == "" {
 		return client.IfNoneMatch()
 	}

@@ -15,7 +15,7 @@ const (
 // attempts. Other words have none.
 var stateColors = map[string]string{
 	"running": cyan, "delivered": green, "dead": red, "failed": red, "refused": red,
-	"expired": yellow, "held": yellow, "deferred": yellow, "interrupted": yellow, "lost_lease": yellow, "cancelled": gray,
+	"expired": yellow, "held": yellow, "snoozed": yellow, "interrupted": yellow, "lost_lease": yellow, "cancelled": gray,
 }
 
 // colorOf returns the color of a text that begins with a state, or "".

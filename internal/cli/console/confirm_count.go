@@ -12,10 +12,11 @@ import (
 // ConfirmCount asks whether n tasks may be changed, and calls act with the
 // confirmed number. If the number of matching tasks changes before the answer,
 // it asks again, so that no more tasks change than the user confirmed. Above
-// wire.MaxExpect the question says that more tasks may match, and act gets nil.
-func ConfirmCount[T any](ctx context.Context, con *Console, n int, question func(tasks string) string, act func(expect *int) (T, error)) (T, error) {
+// wire.MaxExpect the question says that more tasks may match, and act gets no
+// option.
+func ConfirmCount[T any](ctx context.Context, con *Console, n int, question func(tasks string) string, act func(expect []client.CallOption) (T, error)) (T, error) {
 	for {
-		text, expect := "%s?", &n
+		text, expect := "%s?", []client.CallOption{client.Expect(n)}
 		if n > wire.MaxExpect { // the server does not compare larger numbers
 			text, expect = "%s, and all others that match when you answer?", nil
 		}

@@ -38,7 +38,7 @@ and instants that have fired do not fire again, so that a script may repeat the 
 Examples:
 
     foliot cron add nightly '0 21 * * MON-FRI' https://shop.example/report --timezone Europe/Berlin
-    foliot cron add month-end '30 2 L * *' https://shop.example/invoices --json '{"send": true}' --misfire fire_all
+    foliot cron add month-end '30 2 L * *' https://shop.example/invoices --json '{"send": true}' --missed fire_all
     foliot cron add cleanup @hourly --kind cleanup --args '{"days": 30}'
     foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s --replace`
 }
@@ -48,7 +48,7 @@ func (c *addCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return err
 	}
-	conds := []client.Condition{client.IfNoneMatch()}
+	conds := []client.CallOption{client.IfNoneMatch()}
 	if c.Replace {
 		conds = nil
 	}

@@ -30,8 +30,8 @@ type ruleFlags struct {
 	MaxRuns *int64 `placeholder:"N" help:"End the schedule when this many instants have created a task; 0: no limit (default: 0)."`
 	Jitter  string `placeholder:"DURATION" help:"Delay each task by up to this much after its instant, always the same for the same instant; at most 24h (default: 0s)."`
 
-	Misfire       string `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
-	CatchupWindow string `placeholder:"DURATION" help:"Create no task for an instant that was missed longer ago than this, whatever the value of --misfire; 0s: for none (default: 24h)."`
+	Missed        string `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	CatchupWindow string `placeholder:"DURATION" help:"Create no task for an instant that was missed longer ago than this, whatever the value of --missed; 0s: for none (default: 24h)."`
 	CatchupLimit  *int   `placeholder:"N" help:"With fire_all, create tasks for at most this many missed instants, the latest ones; at most 10000 (default: 100)."`
 	Overlap       string `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
 }

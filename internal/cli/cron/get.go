@@ -75,7 +75,7 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	r.Add("start", wording.InstantOr(s.Start, ""))
 	r.Add("end", wording.InstantOr(s.End, ""))
 	r.Add("jitter", wording.Duration(s.Jitter))
-	r.Add("misfire", misfireWords(&s.ScheduleSpec))
+	r.Add("missed", missedWords(&s.ScheduleSpec))
 	r.Add("overlap", string(s.Overlap))
 	if fixedTimes(s.Cron) {
 		r.Add("dst gap", s.DSTGap)
@@ -102,19 +102,19 @@ func runsWords(s *client.Schedule) string {
 	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
 }
 
-// misfireWords describes how a schedule treats missed instants.
-func misfireWords(s *client.ScheduleSpec) string {
+// missedWords describes how a schedule treats missed instants.
+func missedWords(s *client.ScheduleSpec) string {
 	var window time.Duration
 	if s.CatchupWindow != nil {
 		window = *s.CatchupWindow
 	}
-	switch s.Misfire {
+	switch s.Missed {
 	case client.SkipMissed:
-		return string(s.Misfire)
+		return string(s.Missed)
 	case client.FireAll:
-		return fmt.Sprintf("%s, the latest %d of %v", s.Misfire, s.CatchupLimit, window)
+		return fmt.Sprintf("%s, the latest %d of %v", s.Missed, s.CatchupLimit, wording.Span(window))
 	}
-	return fmt.Sprintf("%s, within %v", s.Misfire, window)
+	return fmt.Sprintf("%s, within %v", s.Missed, wording.Span(window))
 }
 
 // skippedWords describes skipped instants and the reason.

@@ -39,7 +39,7 @@ type importCmd struct {
 
 	Timeout     string   `placeholder:"DURATION" help:"The time limit of one attempt, for lines without curl --max-time (default: the queue's, or 15s)."`
 	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
-	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
+	Missed      string   `placeholder:"fire_once|skip|fire_all" help:"For instants that were missed, for example while no server was running: create a task for the latest, for none, or for each (default: fire_once)."`
 	ExpireAfter string   `placeholder:"DURATION" help:"Start no attempt later than this after the due time; 0s: no limit (default: the queue's, or no limit)."`
 	Queue       string   `placeholder:"NAME" help:"The queue of the tasks (default: default)."`
 	OnDead      *string  `placeholder:"URL" help:"Call this URL, with a task of its own, when a task dies; an empty value: no call (default: the queue's, or no call)."`
@@ -56,7 +56,7 @@ longer than --timeout or the limit of the queue (15s by default).
 If any other line is found, for example with a pipe, a variable, or timeout before curl, the command prints it as an error with
 its number, and creates no schedule.
 
-Flags set the other properties for all lines: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. The
+Flags set the other properties for all lines: --timeout, --overlap, --missed, --expire-after, --queue, --on-dead, --label. The
 time limit of a line overrides --timeout. While the receiver of a frequent line is down, its calls accumulate, and are sent when
 it is back. To avoid this, pass --overlap skip, which creates no call while another is unfinished, or --expire-after, which
 drops late calls.
@@ -284,7 +284,7 @@ func (c *importCmd) createAll(ctx context.Context, con *console.Console, dial co
 	if err != nil {
 		return err
 	}
-	conds := []client.Condition{client.IfNoneMatch()}
+	conds := []client.CallOption{client.IfNoneMatch()}
 	if c.Replace {
 		conds = nil
 	}

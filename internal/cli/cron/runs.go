@@ -26,7 +26,7 @@ const (
 // did not find the end of a list.
 func lastRuns(ctx context.Context, api *client.Client, schedule string) (runs []*client.Task, all bool, err error) {
 	visit := func(t *client.Task) error { runs = append(runs, t); return nil }
-	pending := client.Query{Filter: client.Filter{Schedule: schedule, States: []client.State{client.Scheduled, client.Running}}}
+	pending := client.Query{Filter: client.Filter{Schedule: schedule, States: []client.State{client.StateScheduled, client.StateRunning}}}
 	_, all, err = tasks.Each(ctx, api, pending, math.MaxInt, runPages, visit)
 	if err != nil {
 		return nil, false, err

@@ -34,7 +34,7 @@ func TestEachBrokenPromiseIsNamed(t *testing.T) {
 	if r.Created != 6 || r.Cancelled != 2 || r.Sent != 1 || r.Moved != 1 || r.Lost != 1 || r.Early != 2 || r.Twice != 1 || r.LateP50 != 2 {
 		t.Errorf("%+v", r)
 	}
-	want := "demo-x-1 was 1.0 ms early, demo-x-2 was sent although it was cancelled, demo-x-4 was 1m0s early, demo-x-5 is lost"
+	want := "demo-x-1 was 1.0 ms early, demo-x-2 was sent although it was cancelled, demo-x-4 was 1m early, demo-x-5 is lost"
 	if err := r.Err(); exit.CodeOf(err) != exit.Undelivered || !strings.HasSuffix(err.Error(), "4 promises: "+want) {
 		t.Error(err)
 	}

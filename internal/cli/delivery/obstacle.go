@@ -55,7 +55,7 @@ func waits(format string, args ...any) Obstacle { return Obstacle{Why: fmt.Sprin
 // obstacleOf returns the obstacle that the record of the task shows.
 func obstacleOf(t *client.Task) Obstacle {
 	switch {
-	case t.State == client.Delivered:
+	case t.State == client.StateDelivered:
 		return ended("another receiver answered at %s, as seen from the server", t.HTTP.URL)
 	case t.State.Ended():
 		return ended("it is %s%s%s", t.State, lastFailure(t), denialAdvice(t))
@@ -90,7 +90,7 @@ func denialAdvice(t *client.Task) string {
 
 // unstarted returns why t, which is due, has had no attempt yet.
 func unstarted(t *client.Task) string {
-	if t.State == client.Running {
+	if t.State == client.StateRunning {
 		return "an attempt is running, and its request has not arrived: note that the server calls " + t.HTTP.URL + " from its own machine"
 	}
 	return "the task is due, and the server has not started an attempt: foliot doctor lists the problems of the server"

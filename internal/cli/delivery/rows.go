@@ -35,9 +35,11 @@ func AddRequest(r *console.Rows, s *client.Spec) {
 // AddLimits adds the rows of the time limits, the retries and the dead notice.
 func AddLimits(r *console.Rows, s *client.Spec) {
 	r.Add("timeout", wording.Duration(s.Timeout))
-	r.Add("expire after", wording.Duration(time.Duration(s.ExpireAfter)))
+	if s.ExpireAfter != client.Forever {
+		r.Add("expire after", wording.Duration(time.Duration(s.ExpireAfter)))
+	}
 	r.Add("retry", retryWords(s.Retry))
-	r.Add("on dead", s.OnDead.String())
+	r.Add("on dead", s.OnDead.URL())
 }
 
 // bodyWords returns a body in the form that the API uses.
@@ -60,9 +62,9 @@ func retryWords(r client.Retry) string {
 	if r.MaxAttempts > 0 {
 		attempts = "at most " + wording.Count(r.MaxAttempts, "attempt")
 	}
-	words := attempts + fmt.Sprintf(", %v to %v apart", r.MinBackoff, r.MaxBackoff)
+	words := attempts + fmt.Sprintf(", %s to %s apart", wording.Span(r.MinBackoff), wording.Span(r.MaxBackoff))
 	if r.MaxAge > 0 {
-		words += ", for " + r.MaxAge.String()
+		words += ", for " + wording.Span(time.Duration(r.MaxAge))
 	}
 	return words
 }

@@ -71,7 +71,7 @@ func printEnd(con *console.Console, t *client.Task) error {
 	if err := con.Resultf(t, "%s", Ending(t)); err != nil {
 		return err
 	}
-	if t.State == client.Delivered {
+	if t.State == client.StateDelivered {
 		return nil
 	}
 	return exit.With(exit.Undelivered, exit.ErrReported)
@@ -99,5 +99,5 @@ func AttemptLine(a client.Attempt) string {
 	if a.Waited >= time.Millisecond {
 		waited = ", waited " + wording.Millis(a.Waited)
 	}
-	return fmt.Sprintf("attempt %d, %s, %d ms late%s, took %.1f ms", a.Number, result, a.Late.Milliseconds(), waited, float64(a.Latency.Microseconds())/1000)
+	return fmt.Sprintf("attempt %d, %s, %s late%s, took %s", a.Number, result, wording.Millis(a.Late), waited, wording.Millis(a.Latency))
 }

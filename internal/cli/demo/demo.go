@@ -255,7 +255,7 @@ func (d *demo) play(whole context.Context) (*delivery.Result, error) {
 	}
 	result := d.ledger.Judge(time.Now())
 	result.Runs, result.Doomed = d.runs.Load(), string(dead.State)
-	if ran := result.Runs - d.before; ran == 0 || dead.State != client.Dead {
+	if ran := result.Runs - d.before; ran == 0 || dead.State != client.StateDead {
 		result.Wrong = append(result.Wrong, fmt.Sprintf("%s is %s, and the schedule has run %s after the last kill", doomed, dead.State, wording.Count(ran, "time")))
 	}
 	d.con.Notef("the timer %s is %s after %s; the schedule has run %s", doomed, dead.State, wording.Count(len(dead.Attempts), "attempt"), wording.Count(result.Runs, "time"))
@@ -324,7 +324,11 @@ func (d *demo) killAmidst(ctx context.Context) error {
 			work.Go(func() error { return d.restart(ctx) })
 		}
 		work.Go(func() error {
-			err := insist(ctx, func() error { _, err := d.api.Tasks.PutOnce(ctx, d.ledger.At(i).Name, d.spec(i)); return err })
+			put := func() error {
+				_, err := d.api.Tasks.Put(ctx, d.spec(i), client.Key(d.ledger.At(i).Name))
+				return err
+			}
+			err := insist(ctx, put)
 			if err == nil {
 				d.created(i)
 			}
@@ -340,8 +344,8 @@ func (d *demo) batch(ctx context.Context, first, next int) error {
 	for i := first; i < next; i++ {
 		specs = append(specs, d.spec(i))
 	}
-	var results []client.BatchResult
-	err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateBatch(ctx, specs); return err })
+	var results []client.Result
+	err := insist(ctx, func() (err error) { results, err = d.api.Tasks.CreateMany(ctx, specs); return err })
 	for i, r := range results {
 		if r.Err != nil && !errors.Is(r.Err, client.ErrExists) { // a repeat after a lost answer
 			return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
@@ -401,8 +405,8 @@ func (d *demo) change(ctx context.Context, i int) (err error) {
 	}
 	if i%10 == 3 && err == nil {
 		err = d.ask(ctx, i, d.ledger.At(i).Due, func() error {
-			_, underWay, err := d.api.Tasks.Cancel(ctx, t.Name)
-			if underWay {
+			done, err := d.api.Tasks.Cancel(ctx, t.Name)
+			if done.UnderWay {
 				return client.ErrConflict
 			}
 			return err

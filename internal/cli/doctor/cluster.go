@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
@@ -16,10 +17,10 @@ import (
 // store. The error unavailable means that the store is unavailable. Further
 // requests to the store would fail in the same way, after seconds.
 func (r *Report) servers(ctx context.Context, api *client.Client) (shared bool, unavailable error) {
-	c, err := api.Admin.Cluster(ctx)
-	var shards []*client.Shard
+	c, err := admin.New(api).Cluster(ctx)
+	var shards []*admin.Shard
 	if err == nil && c.Store == "shared" {
-		shards, err = api.Admin.Shards(ctx)
+		shards, err = admin.New(api).Shards(ctx)
 	}
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
@@ -49,7 +50,7 @@ func (r *Report) servers(ctx context.Context, api *client.Client) (shared bool, 
 // store reports the findings of the server about its disk or its Redis, and
 // about its TLS files.
 func (r *Report) store(ctx context.Context, api *client.Client) {
-	all, err := api.Admin.ExamineStore(ctx)
+	all, err := admin.New(api).ExamineStore(ctx)
 	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == "unsupported":
@@ -64,15 +65,15 @@ func (r *Report) store(ctx context.Context, api *client.Client) {
 	}
 }
 
-func (r *Report) cluster(c *client.Cluster) {
+func (r *Report) cluster(c *admin.Cluster) {
 	for _, n := range c.Nodes {
 		r.node(&n)
 	}
 	r.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
 }
 
-func (r *Report) node(n *client.Node) {
-	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
+func (r *Report) node(n *admin.Node) {
+	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, wording.Span(n.Uptime.Round(time.Second)), n.Ready)
 	switch {
 	case n.Name == "":
 	case n.NameTaken:
@@ -85,7 +86,7 @@ func (r *Report) node(n *client.Node) {
 	r.add("server", n.Ready, "%s", words)
 }
 
-func drainWords(n *client.Node) string {
+func drainWords(n *admin.Node) string {
 	switch {
 	case !n.Draining:
 		return ""
@@ -96,7 +97,7 @@ func drainWords(n *client.Node) string {
 }
 
 // shards reports whether each shard has an owner, which delivers its tasks.
-func (r *Report) shards(nodes []client.Node, shards []*client.Shard) {
+func (r *Report) shards(nodes []admin.Node, shards []*admin.Shard) {
 	unowned := 0
 	for _, s := range shards {
 		if s.Owner == "" {
@@ -108,7 +109,7 @@ func (r *Report) shards(nodes []client.Node, shards []*client.Shard) {
 		return
 	}
 	advice := "a server should take them within seconds; otherwise the logs of foliot serve show the reason"
-	if !slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 }) {
+	if !slices.ContainsFunc(nodes, func(n admin.Node) bool { return n.Wanted > 0 }) {
 		advice = "all servers are drained: run foliot cluster drain NODE --undo, or start another server"
 	}
 	r.add("shards", false, "%d of %d have no owner, so their tasks are not delivered: %s", unowned, len(shards), advice)

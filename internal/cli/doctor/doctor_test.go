@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -40,7 +41,7 @@ func TestDoctorNamesTheCausesOfLateness(t *testing.T) {
 		{lateSample, lateBound + 1, true, "foliot top"},
 	} {
 		f, out := printing()
-		f.live(&client.Live{Late: client.Lateness{Count: c.count, P99: c.p99}, Waited: client.Lateness{Count: c.count, P99: time.Hour, Max: time.Hour}})
+		f.live(&admin.Live{Late: admin.Lateness{Count: c.count, P99: c.p99}, Waited: admin.Lateness{Count: c.count, P99: time.Hour, Max: time.Hour}})
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
 		}
@@ -66,7 +67,7 @@ func TestDoctorFindsServersWithTheSameName(t *testing.T) {
 		true:  "BAD  server       a at h:1: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node\n",
 	} {
 		f, out := printing()
-		f.node(&client.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
+		f.node(&admin.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
 		if out.String() != want {
 			t.Errorf("got %q, want %q", out.String(), want)
 		}
@@ -87,7 +88,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 		},
 		"overdue": {
 			[]*client.Schedule{{Name: "a", NextAt: at.Add(-6 * time.Second)}, {Name: "b", NextAt: at.Add(-time.Minute)}, {Name: "c", NextAt: at}},
-			1, "BAD  schedules    the instants of 2 are overdue, the oldest (b) for 1m0s: the store refuses their tasks",
+			1, "BAD  schedules    the instants of 2 are overdue, the oldest (b) for 1m: the store refuses their tasks",
 		},
 		"stuck": {
 			[]*client.Schedule{{Name: "a", Problem: "time zone \"X/Y\" is unknown", NextAt: at.Add(-time.Hour)}, {Name: "b", NextAt: at}},
@@ -109,7 +110,7 @@ func TestDoctorReportsSchedulesThatDoNotFire(t *testing.T) {
 
 func TestDoctorNamesQueuesWithoutAHandler(t *testing.T) {
 	f, out := printing()
-	f.overdue(&client.Live{Queues: []client.LiveQueue{{Namespace: "shop", Queue: "mails", Overdue: 2, LimitedBy: "runner"}}}, false)
+	f.overdue(&admin.Live{Queues: []admin.LiveQueue{{Namespace: "shop", Queue: "mails", Overdue: 2, LimitedBy: "runner"}}}, false)
 	const want = "BAD  runner       2 due tasks of shop/mails, but no process runs them: start a process with a handler for the kind, or cancel the tasks\n"
 	if out.String() != want || f.bad != 1 {
 		t.Errorf("%d bad:\n%s", f.bad, out.String())
@@ -118,8 +119,8 @@ func TestDoctorNamesQueuesWithoutAHandler(t *testing.T) {
 
 func TestDoctorNamesHeldQueues(t *testing.T) {
 	f, out := printing()
-	f.overdue(&client.Live{Queues: []client.LiveQueue{{Namespace: "shop", Queue: "mails", LimitedBy: "pause"}, {Namespace: "shop", Queue: "late", Overdue: 2, Oldest: time.Minute}}}, false)
-	for _, says := range []string{"ok   held         the tasks of shop/mails are not sent: pause", "BAD  overdue      2 tasks of shop/late, the oldest for 1m0s"} {
+	f.overdue(&admin.Live{Queues: []admin.LiveQueue{{Namespace: "shop", Queue: "mails", LimitedBy: "pause"}, {Namespace: "shop", Queue: "late", Overdue: 2, Oldest: time.Minute}}}, false)
+	for _, says := range []string{"ok   held         the tasks of shop/mails are not sent: pause", "BAD  overdue      2 tasks of shop/late, the oldest for 1m"} {
 		if !strings.Contains(out.String(), says) {
 			t.Errorf("the report lacks %q:\n%s", says, out.String())
 		}
@@ -136,7 +137,7 @@ func TestDoctorWarnsBeforeTheCertificateExpires(t *testing.T) {
 		{365 * day, 29 * day, "ok   certificate  it expires 2030-01-31T03:00:00.000Z, in 29 days\n"},
 		{365 * day, 5 * day, "BAD  certificate  it expires 2030-01-07T03:00:00.000Z, in 5 days: renew it, or no client can connect after that\n"},
 		{6 * day, 2 * day, "ok   certificate  it expires 2030-01-04T03:00:00.000Z, in 2 days\n"}, // a program renews it
-		{day, time.Hour, "BAD  certificate  it expires 2030-01-02T04:00:00.000Z, in 1h0m0s: renew it, or no client can connect after that\n"},
+		{day, time.Hour, "BAD  certificate  it expires 2030-01-02T04:00:00.000Z, in 1h: renew it, or no client can connect after that\n"},
 	} {
 		f, out := printing()
 		f.certificate(&x509.Certificate{NotBefore: now.Add(c.left - c.valid), NotAfter: now.Add(c.left)}, now)
@@ -153,13 +154,13 @@ func TestDoctorWarnsBeforeTheCertificateExpires(t *testing.T) {
 // Three queues of two namespaces wait for it, and other tasks wait for a rate.
 func TestADestinationThatIsDownIsOneLine(t *testing.T) {
 	f, out := printing()
-	live := &client.Live{
-		Destinations: []client.LiveDestination{
+	live := &admin.Live{
+		Destinations: []admin.LiveDestination{
 			{Namespace: "a", Destination: "down.test:443", Breaker: "open", Overdue: 5},
 			{Namespace: "b", Destination: "down.test:443", Breaker: "half-open", Overdue: 2},
 			{Namespace: "b", Destination: "up.test:443", Breaker: "closed", Overdue: 9},
 		},
-		Queues: []client.LiveQueue{
+		Queues: []admin.LiveQueue{
 			{Namespace: "a", Queue: "x", Overdue: 4, Oldest: time.Hour, LimitedBy: "breaker"},
 			{Namespace: "a", Queue: "y", Overdue: 1, Oldest: time.Hour, LimitedBy: "breaker"},
 			{Namespace: "b", Queue: "x", Overdue: 2, Oldest: time.Hour, LimitedBy: "breaker"},
@@ -169,7 +170,7 @@ func TestADestinationThatIsDownIsOneLine(t *testing.T) {
 	f.live(live)
 	f.overdue(live, false)
 	want := "BAD  breaker      down.test:443 failed repeatedly, so its breaker is not closed: 7 due tasks of a, b wait and use no attempts. Correct the receiver; foliot tail shows its errors\n" +
-		"BAD  overdue      9 tasks of b/slow, the oldest for 1h0m0s; waiting for: rate\n"
+		"BAD  overdue      9 tasks of b/slow, the oldest for 1h; waiting for: rate\n"
 	if out.String() != want || f.bad != 2 {
 		t.Errorf("%s", out.String())
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/redischeck"
 )
@@ -45,7 +46,7 @@ type caller interface {
 // Server examines a running server.
 func Server(ctx context.Context, api *client.Client, caller caller, f *Report) error {
 	began := time.Now()
-	live, err := api.Admin.Live(ctx)
+	live, err := admin.New(api).Live(ctx)
 	if errors.Is(err, client.ErrUnavailable) {
 		f.add("ready", false, "the server refuses requests: %s", f.why(err))
 		f.store(ctx, api) // a server answers this even while its store is unavailable
@@ -98,7 +99,7 @@ func (r *Report) certificate(c *x509.Certificate, now time.Time) {
 	}
 	rest := fmt.Sprintf("%d days", int(left/(24*time.Hour)))
 	if left < 48*time.Hour {
-		rest = left.Round(time.Minute).String()
+		rest = wording.Span(left.Round(time.Minute))
 	}
 	r.add("certificate", remedy == "", "it expires %s, in %s%s", wording.Instant(c.NotAfter), rest, remedy)
 }
@@ -121,7 +122,7 @@ func (r *Report) clock(at, began time.Time, trip time.Duration) {
 	r.add("clock", false, "the clock of the server differs by %v from this machine, so absolute times mean different moments: synchronise both clocks (chrony, systemd-timesyncd)", apart)
 }
 
-func (r *Report) live(l *client.Live) {
+func (r *Report) live(l *admin.Live) {
 	r.lateness(l.Late)
 	if l.Slots > 0 {
 		r.add("slots", l.Running < l.Slots, "%d of %d in use; when all are in use, attempts wait (--concurrency sets the number)", l.Running, l.Slots)
@@ -148,7 +149,7 @@ func (r *Report) live(l *client.Live) {
 
 // overdue reports overdue tasks. A server with a shared store only knows the
 // tasks of its own shards.
-func (r *Report) overdue(l *client.Live, shared bool) {
+func (r *Report) overdue(l *admin.Live, shared bool) {
 	overdue := 0
 	for _, q := range l.Queues {
 		queue := wording.Qualified(q.Namespace, q.Queue)
@@ -173,11 +174,11 @@ func (r *Report) overdue(l *client.Live, shared bool) {
 		where = " in the shards of this server"
 	}
 	if overdue == 0 {
-		r.add("overdue", true, "no task for longer than %v%s", overdueBound, where)
+		r.add("overdue", true, "no task for longer than %s%s", wording.Span(overdueBound), where)
 	}
 }
 
-func (r *Report) lateness(l client.Lateness) {
+func (r *Report) lateness(l admin.Lateness) {
 	inTime, advice := true, ""
 	switch {
 	case l.Count == 0:
@@ -203,7 +204,7 @@ func (r *Report) dead(ctx context.Context, api *client.Client, all bool) (unavai
 	where := "the namespace " + r.namespace
 	if all {
 		where = "any namespace"
-		for n, err := range api.Namespaces.List(ctx) {
+		for n, err := range admin.New(api).Namespaces.List(ctx) {
 			if err != nil {
 				return r.unread("dead", err)
 			}

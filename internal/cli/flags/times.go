@@ -3,14 +3,17 @@ package flags
 import (
 	"time"
 
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// When set the due time of a task. Exactly one must be given.
+// When set the due time of a task. Exactly one of In and At must be given.
 type When struct {
-	In string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m."`
-	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2030-11-20T20:00:00Z."`
+	In       string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m, 3d."`
+	At       string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2030-11-20T20:00:00Z. With --timezone, a local time: 2030-11-20 20:00."`
+	TimeZone string `name:"timezone" placeholder:"ZONE" help:"The time zone of a local --at, such as Europe/Berlin. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts."`
 }
 
 // longPast is how far --at may lie in the past. The time may come from another
@@ -23,22 +26,41 @@ func (f When) Resolve(now time.Time) (at time.Time, delay time.Duration, err err
 	switch {
 	case f.In != "" && f.At != "":
 		return at, 0, usage.Errorf("--in, --at", "pass only one of them")
+	case f.In != "" && f.TimeZone != "":
+		return at, 0, usage.Errorf("--timezone", "only --at has a time zone: leave it out")
 	case f.In != "":
 		delay, err = parseDuration("--in", f.In)
 		return at, delay, err
 	case f.At != "":
-		at, err = parseTime("--at", f.At)
+		at, err = f.parseAt()
 		if ago := now.Sub(at); err == nil && ago > longPast {
-			err = usage.Errorf("--at", "%s is %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
+			err = usage.Errorf("--at", "%s is %s ago; for a task that is due now, write --in 0s", f.At, timespan.Text(ago.Round(time.Second)))
 		}
 		return at, 0, err
 	}
 	return at, 0, usage.Errorf("--in, --at", "pass one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
 }
 
+// parseAt parses --at, which is a local time if there is a --timezone.
+func (f When) parseAt() (at time.Time, err error) {
+	if f.TimeZone == "" {
+		if _, err := cron.ParseLocal(f.At, "UTC"); err == nil {
+			return at, usage.Errorf("--at", "%q is a local time: pass its --timezone, such as Europe/Berlin, or write 2030-11-20T20:00:00Z", f.At)
+		}
+		return parseTime("--at", f.At)
+	}
+	if _, err := cron.LoadZone(f.TimeZone); err != nil {
+		return at, usage.Errorf("--timezone", "%v", err)
+	}
+	if at, err = cron.ParseLocal(f.At, f.TimeZone); err != nil {
+		err = usage.Errorf("--at", "%v; with --timezone it is a local time", err)
+	}
+	return at, err
+}
+
 // parseDuration parses a duration that is not negative.
 func parseDuration(flag, s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
+	d, err := timespan.Parse(s)
 	switch {
 	case err != nil:
 		return 0, usage.Errorf(flag, notDuration, s)
@@ -65,7 +87,7 @@ func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if d, err := time.ParseDuration(s); err == nil {
+	if d, err := timespan.Parse(s); err == nil {
 		return now.Add(d), nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)

@@ -11,10 +11,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 // notDuration is the error for a value that is not a duration.
-const notDuration = "invalid duration %q; write 500ms, 20s or 1m30s (no spaces, and the longest unit is h)"
+const notDuration = "invalid duration %q; write 500ms, 20s or 1m30s (no spaces; the units are d, h, m, s and ms)"
 
 // Readers parse the values of flags, variables and configuration keys. The
 // parsers of kong are not used, because their errors name types of Go.
@@ -39,7 +40,7 @@ func reader(read func(text string, flag *kong.Flag, into reflect.Value) error) k
 }
 
 func readDuration(text string, _ *kong.Flag, into reflect.Value) error {
-	d, err := time.ParseDuration(text)
+	d, err := timespan.Parse(text)
 	if err != nil {
 		return fmt.Errorf(notDuration, text)
 	}

@@ -39,9 +39,9 @@ func completeRule(s *client.ScheduleSpec) {
 		s.TimeZone = cmp.Or(s.TimeZone, recurrence.DefaultZone)
 		s.DSTGap, s.DSTOverlap = cmp.Or(s.DSTGap, cron.Gap(0).String()), cmp.Or(s.DSTOverlap, cron.Overlap(0).String())
 	}
-	s.Anchor, s.SetRuns = time.Time{}, nil // not in a file
+	s.Anchor, s.SetRuns = time.Time{}, 0 // not in a file
 	s.Start, s.End = rounded(s.Start), rounded(s.End)
-	s.Misfire, s.Overlap = cmp.Or(s.Misfire, client.FireOnce), cmp.Or(s.Overlap, client.AllowOverlap)
+	s.Missed, s.Overlap = cmp.Or(s.Missed, client.FireOnce), cmp.Or(s.Overlap, client.AllowOverlap)
 	s.CatchupLimit = cmp.Or(s.CatchupLimit, recurrence.DefaultCatchupLimit)
 	if s.CatchupWindow == nil {
 		s.CatchupWindow = new(recurrence.DefaultCatchupWindow)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -56,7 +57,7 @@ func (k Key) Compare(other Key) int {
 type Object struct {
 	Key
 
-	NamespaceSettings client.NamespaceSettings
+	NamespaceSettings admin.NamespaceSettings
 	QueueSettings     client.QueueSettings
 	ScheduleSpec      client.ScheduleSpec
 
@@ -111,7 +112,7 @@ func (o *Object) Errorf(path, format string, args ...any) error {
 }
 
 // OfNamespace returns a namespace of a server as an object.
-func OfNamespace(n *client.Namespace) Object {
+func OfNamespace(n *admin.Namespace) Object {
 	return Object{Key: Key{Kind: Namespace, Name: n.Name}, NamespaceSettings: n.NamespaceSettings}
 }
 
@@ -120,11 +121,7 @@ func OfQueue(namespace string, q *client.Queue) Object {
 	return Object{Key: Key{Queue, namespace, q.Name}, QueueSettings: q.QueueSettings}
 }
 
-// OfSchedule returns a schedule of a server as an object. A server returns
-// schedules with all defaults, so an absent limit means that there is none.
+// OfSchedule returns a schedule of a server as an object.
 func OfSchedule(namespace string, s *client.Schedule) Object {
-	spec := s.ScheduleSpec
-	spec.Task.ExpireAfter = cmp.Or(spec.Task.ExpireAfter, client.Forever)
-	spec.Task.OnDead = cmp.Or(spec.Task.OnDead, client.NoDeadNotice)
-	return Object{Key: Key{Schedule, namespace, s.Name}, ScheduleSpec: spec}
+	return Object{Key: Key{Schedule, namespace, s.Name}, ScheduleSpec: s.ScheduleSpec}
 }

@@ -66,7 +66,7 @@ func TestAnErrorNamesTheFileTheLineAndTheField(t *testing.T) {
 		{"kind: schedule\nname: s\ncron: '@daily'\ntimezone: Europe/Berln\n" + plainTask, "f.yaml:4: schedule s: timezone: "},
 		{"kind: schedule\nname: s\ncron: '@daily'\nevery: 1h\n" + plainTask, "f.yaml:4: schedule s: every: cannot be combined with cron"},
 		{"kind: schedule\nname: s\nevery: 1h\ndst_gap: skip\n" + plainTask, "f.yaml:3: schedule s: every: cannot be combined with dst_gap"},
-		{"kind: schedule\nname: s\nevery: 1h\nmisfire: all\n" + plainTask, "f.yaml:4: schedule s: misfire: must be one of fire_once, skip, fire_all"},
+		{"kind: schedule\nname: s\nevery: 1h\nmissed: all\n" + plainTask, "f.yaml:4: schedule s: missed: must be one of fire_once, skip, fire_all"},
 		{"kind: schedule\nname: s\nevery: 1h\nstart: 2030-01-02\n" + plainTask, "f.yaml:4: schedule s: start: invalid time: use RFC 3339"},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: ftp://a/\n", "f.yaml:6: schedule s: task.http.url: "},
 		{"kind: schedule\nname: s\nevery: 1h\ntask:\n  http:\n    url: http://a/\n    headers:\n      X: 7\n", "f.yaml:8: schedule s: task.http.headers.X: must be a string, not a number: put the value in quotes"},
@@ -125,7 +125,7 @@ func TestEqualSettingsHaveNoDifference(t *testing.T) {
 		{"kind: queue\nname: q\nrate: 10\n", "kind: queue\nname: q\nrate: 10.0\n"},
 		{
 			"kind: schedule\nname: s\ncron: '@every 1h'\n" + plainTask,
-			"kind: schedule\nname: s\nevery: 60m\npaused: false\nmisfire: fire_once\ncatchup_window: 24h\ncatchup_limit: 100\noverlap: allow\ntask: {queue: default, priority: normal, timeout: 15s, expire_after: 0s, on_dead: '', http: {method: POST, url: 'http://127.0.0.1:9/'}, retry: {max_attempts: 0, min_backoff: 1s, max_backoff: 1h, max_age: 24h}}\n",
+			"kind: schedule\nname: s\nevery: 60m\npaused: false\nmissed: fire_once\ncatchup_window: 24h\ncatchup_limit: 100\noverlap: allow\ntask: {queue: default, priority: normal, timeout: 15s, expire_after: 0s, on_dead: '', http: {method: POST, url: 'http://127.0.0.1:9/'}, retry: {max_attempts: 0, min_backoff: 1s, max_backoff: 1h, max_age: 24h}}\n",
 		},
 		{
 			"kind: schedule\nname: s\ncron: '@daily'\nstart: 2030-01-01T00:00:00Z\n" + plainTask,

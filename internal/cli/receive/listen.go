@@ -24,6 +24,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/webhook"
 )
 
 // Listen is the command foliot listen.
@@ -85,7 +86,7 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err != nil {
 		return err
 	}
-	keys, err := verifyKeys(c.Verify)
+	secrets, err := verifySecrets(c.Verify)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
+	rc := &receiver{cmd: c, con: con, secrets: secrets, stop: stop}
 	con.Notef("receiving callbacks on http://%s; %s", l.Addr(), c.ending())
 	var watched errgroup.Group
 	if c.Try > 0 {
@@ -153,7 +154,7 @@ func (rc *receiver) watch(ctx context.Context, api *client.Client) error {
 	}
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
-	_, _, _ = api.Tasks.Cancel(cleaning, rc.awaited) // an error is ignored: the task may have ended
+	_, _ = api.Tasks.Cancel(cleaning, rc.awaited) // an error is ignored: the task may have ended
 	if failed {
 		return exit.With(exit.Undelivered, errors.New(o.About(rc.awaited)))
 	}
@@ -190,7 +191,7 @@ func (rc *receiver) arrived() bool {
 type receiver struct {
 	cmd     *Listen
 	con     *console.Console
-	keys    [][]byte // empty if signatures are not checked
+	secrets []string // empty if signatures are not checked
 	stop    context.CancelFunc
 	awaited string // it stops after the callback of this task; "" for none
 
@@ -215,7 +216,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c := observe(r, arrived, body)
 	status := rc.cmd.Status
-	if len(rc.keys) > 0 && !c.verify(rc.keys, r.Header, arrived, body) {
+	if len(rc.secrets) > 0 && !c.verify(rc.secrets, r.Header, arrived, body) {
 		status = http.StatusUnauthorized
 	}
 	if !rc.show(c) {
@@ -252,11 +253,11 @@ func observe(r *http.Request, arrived time.Time, body []byte) callback {
 		Time:      wire.FormatTime(arrived),
 		Method:    r.Method,
 		Path:      r.URL.RequestURI(),
-		Task:      r.Header.Get("Foliot-Task"),
-		WebhookID: r.Header.Get("Webhook-Id"),
-		DueAt:     r.Header.Get("Foliot-Due-At"),
+		Task:      r.Header.Get(webhook.HeaderTask),
+		WebhookID: r.Header.Get(webhook.HeaderID),
+		DueAt:     r.Header.Get(webhook.HeaderDueAt),
 	}
-	c.Attempt, _ = strconv.Atoi(r.Header.Get("Foliot-Attempt")) // 0 if the sender is not Foliot
+	c.Attempt, _ = strconv.Atoi(r.Header.Get(webhook.HeaderAttempt)) // 0 if the sender is not Foliot
 	if due, err := time.Parse(time.RFC3339Nano, c.DueAt); err == nil {
 		late := float64(arrived.Sub(due).Microseconds()) / 1000
 		c.LateMS = &late

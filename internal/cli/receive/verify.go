@@ -9,28 +9,28 @@ import (
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
-	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/webhook"
 )
 
-// verify records and returns whether c is signed with one of keys.
-func (c *callback) verify(keys [][]byte, h http.Header, arrived time.Time, body []byte) bool {
-	err := webhook.Verify(keys, h, body, arrived)
+// verify records and returns whether c is signed with one of the secrets.
+func (c *callback) verify(secrets []string, h http.Header, arrived time.Time, body []byte) bool {
+	_, err := webhook.Verify(secrets, h, body, webhook.Options{Now: func() time.Time { return arrived }})
 	if len(body) == maxRead {
 		err = fmt.Errorf("its body is longer than %d bytes, the longest that Foliot sends", task.MaxBody)
 	}
 	verified := err == nil
 	c.Verified = &verified
 	if !verified {
-		c.Refusal = err.Error()
+		c.Refusal = strings.TrimPrefix(err.Error(), webhook.ErrUntrusted.Error()+": ")
 	}
 	return verified
 }
 
-// verifyKeys returns the keys of secrets. An entry that begins with @ names a
-// file with one secret per line.
-func verifyKeys(secrets []string) ([][]byte, error) {
-	var keys [][]byte
-	for _, s := range secrets {
+// verifySecrets returns the secrets of a list. An entry that begins with @ names
+// a file with one secret per line.
+func verifySecrets(entries []string) ([]string, error) {
+	var secrets []string
+	for _, s := range entries {
 		list := []string{s}
 		name, isFile := strings.CutPrefix(s, "@")
 		if isFile {
@@ -43,15 +43,15 @@ func verifyKeys(secrets []string) ([][]byte, error) {
 			}
 		}
 		for _, s := range list {
-			key, err := webhook.ParseSecret(strings.TrimSpace(s))
-			switch {
+			s = strings.TrimSpace(s)
+			switch err := webhook.CheckSecret(s); {
 			case err != nil && isFile:
 				return nil, usage.Errorf("--verify", "a line of %s is not a secret: %v", name, err)
 			case err != nil: // without the value, because it may contain a secret
 				return nil, usage.Errorf("--verify", "%v; to name a file, write @FILE", err)
 			}
-			keys = append(keys, key)
+			secrets = append(secrets, s)
 		}
 	}
-	return keys, nil
+	return secrets, nil
 }

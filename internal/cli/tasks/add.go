@@ -38,6 +38,7 @@ Examples:
 
     foliot add http://127.0.0.1:9000/hello --in 5s
     foliot add https://shop.example/orders/42/close --at 2030-11-20T20:00:00Z --name order-42-close --json '{"order": 42}'
+    foliot add https://shop.example/remind --at '2030-11-21 09:00' --timezone Europe/Berlin
     foliot add https://alerts.example/backup-missing --in 25h --name backup --replace
     foliot add --kind close-order --args '{"order": 42}' --in 30m
     foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
@@ -54,7 +55,7 @@ func (c *Add) Run(ctx context.Context, con *console.Console, api *client.Client)
 	}
 	create := api.Tasks.Create
 	if c.Replace {
-		create = func(ctx context.Context, in client.Spec) (*client.Task, error) { return api.Tasks.Put(ctx, in) }
+		create = api.Tasks.Put
 	}
 	t, err := create(ctx, in)
 	switch {

@@ -47,7 +47,7 @@ func (f manyFlags) byFilter() (bool, error) {
 }
 
 // bulkAct is a method of the client that changes all tasks a filter selects.
-type bulkAct func(context.Context, client.Filter) (client.BulkResult, error)
+type bulkAct func(context.Context, client.Filter, ...client.CallOption) (client.BulkResult, error)
 
 // each calls act with all tasks that the filter selects, or one with each name.
 // verb and done are for bulk.
@@ -116,12 +116,9 @@ func printMatches(con *console.Console, reply client.BulkResult, verb string) er
 // withConfirmation returns act with a question before it that names the number
 // of tasks. See console.ConfirmCount.
 func withConfirmation(con *console.Console, act bulkAct, verb string) bulkAct {
-	return func(ctx context.Context, filter client.Filter) (client.BulkResult, error) {
-		expecting := func(n *int) (client.BulkResult, error) {
-			filter.Expect = n
-			return act(ctx, filter)
-		}
-		reply, err := expecting(new(int)) // an expected 0 changes nothing, so this call only counts
+	return func(ctx context.Context, filter client.Filter, _ ...client.CallOption) (client.BulkResult, error) {
+		expecting := func(n []client.CallOption) (client.BulkResult, error) { return act(ctx, filter, n...) }
+		reply, err := act(ctx, filter, client.Expect(0)) // an expected 0 changes nothing, so this call only counts
 		n, differs := console.OtherCount(err)
 		switch {
 		case differs:

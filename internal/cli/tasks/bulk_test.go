@@ -23,12 +23,12 @@ func TestTheQuestionSaysIfMoreTasksMayChangeThanItNames(t *testing.T) {
 		con := console.New(strings.NewReader("y\n"), io.Discard, &asked, false)
 		con.CanAsk = true
 		calls := 0
-		act := func(_ context.Context, f client.Filter) (client.BulkResult, error) {
+		act := func(_ context.Context, _ client.Filter, opts ...client.CallOption) (client.BulkResult, error) {
 			if calls++; calls == 1 {
 				return client.BulkResult{}, &client.Error{Code: "count_differs", Count: c.count}
 			}
-			if (f.Expect != nil) != c.expect {
-				t.Errorf("%d tasks: the change expects %v", c.count, f.Expect)
+			if (len(opts) > 0) != c.expect || c.expect && opts[0] != client.Expect(c.count) {
+				t.Errorf("%d tasks: the change expects %v", c.count, opts)
 			}
 			return client.BulkResult{}, nil
 		}

@@ -24,16 +24,16 @@ Examples:
 }
 
 func (c *Cancel) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return c.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
-		t, underWay, err := api.Tasks.Cancel(ctx, name)
+	return c.each(ctx, con, api.Tasks.CancelMatching, "cancel", "cancelled", func(name string) error {
+		done, err := api.Tasks.Cancel(ctx, name)
 		switch {
 		case err != nil:
 			return err
-		case t.Already:
-			return con.Resultf(t, "%s was already cancelled", name)
-		case underWay:
-			return con.Resultf(t, "accepted: an attempt of %s is running, and no other attempt follows", name)
+		case done.Already:
+			return con.Resultf(done.Task, "%s was already cancelled", name)
+		case done.UnderWay:
+			return con.Resultf(done.Task, "accepted: an attempt of %s is running, and no other attempt follows", name)
 		}
-		return con.Resultf(t, "cancelled %s", name)
+		return con.Resultf(done.Task, "cancelled %s", name)
 	})
 }

@@ -17,7 +17,7 @@ type Dead struct {
 	Rm    deadRm    `cmd:"" aliases:"delete" help:"Cancel dead tasks. Their bodies are deleted at once, their records when retention ends."`
 }
 
-var dead = []string{string(client.Dead)}
+var dead = []string{string(client.StateDead)}
 
 type deadLs struct{ Ls }
 
@@ -57,18 +57,19 @@ func (c *deadRm) Run(ctx context.Context, con *console.Console, api *client.Clie
 	if err := c.onlyDead(); err != nil {
 		return err
 	}
-	return c.each(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled", func(name string) error {
+	return c.each(ctx, con, api.Tasks.CancelMatching, "cancel", "cancelled", func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)
 		if err != nil {
 			return exit.WithOp(err, "cancel "+name)
 		}
-		if t.State != client.Dead {
+		if t.State != client.StateDead {
 			return exit.With(exit.Conflict, fmt.Errorf("%s is %s, not dead: use foliot cancel to cancel a live task", name, t.State))
 		}
-		if t, _, err = api.Tasks.Cancel(ctx, name, client.IfMatch(t.ETag())); err != nil {
+		done, err := api.Tasks.Cancel(ctx, name, client.IfMatch(t.ETag()))
+		if err != nil {
 			return err
 		}
-		return con.Resultf(t, "cancelled %s", name)
+		return con.Resultf(done.Task, "cancelled %s", name)
 	})
 }
 

@@ -61,7 +61,7 @@ func describe(t *client.Task) (r console.Rows) {
 	r.Add("instant", wording.InstantOr(t.Instant, ""))
 	delivery.AddRequest(&r, &t.Spec)
 	if t.At.IsZero() {
-		r.Add("delay", t.Delay.String())
+		r.Add("delay", wording.Span(t.Delay))
 	}
 	delivery.AddLimits(&r, &t.Spec)
 	delivery.AddAuthors(&r, t.CreatedAt, &t.Authors)

@@ -164,10 +164,10 @@ func (c *Ls) pendingFirst(ctx context.Context, con *console.Console, api *client
 func byPending(filter client.Filter) (pending, ended []client.State) {
 	states := filter.States
 	if len(states) == 0 {
-		states = []client.State{client.Scheduled, client.Running, client.Delivered, client.Cancelled, client.Expired, client.Dead}
+		states = []client.State{client.StateScheduled, client.StateRunning, client.StateDelivered, client.StateCancelled, client.StateExpired, client.StateDead}
 	}
 	for _, s := range states {
-		if s == client.Scheduled || s == client.Held || s == client.Running {
+		if s == client.StateScheduled || s == client.StateHeld || s == client.StateRunning {
 			pending = append(pending, s)
 		} else {
 			ended = append(ended, s)

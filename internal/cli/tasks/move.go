@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/cli/wording"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -31,7 +32,7 @@ command with --by is interrupted, a repeat moves tasks again that still match, s
 Examples:
 
     foliot move order-42-close --in 30m
-    foliot move order-42-close --at 2030-11-20T21:00:00Z
+    foliot move order-42-close --at '2030-11-20 21:00' --timezone Europe/Berlin
     foliot move order-42-close --now
     foliot move --queue mail --due-before 1h --by 2h --dry-run`
 }
@@ -49,21 +50,21 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 		return err
 	}
 	if filtered {
-		act := func(ctx context.Context, f client.Filter) (client.BulkResult, error) {
-			return api.Tasks.MoveMany(ctx, f, to)
+		act := func(ctx context.Context, f client.Filter, opts ...client.CallOption) (client.BulkResult, error) {
+			return api.Tasks.MoveMatching(ctx, f, to, opts...)
 		}
 		return c.bulk(ctx, con, act, "move", "moved")
 	}
 	patch := client.Patch{At: client.Set(to.At)}
-	if to.Delay != nil {
-		patch = client.Patch{Delay: client.Set(*to.Delay)}
+	if to.At.IsZero() {
+		patch = client.Patch{Delay: client.Set(to.Delay)}
 	}
 	return con.ForEachName(ctx, c.Names, func(name string) error {
 		t, err := api.Tasks.Patch(ctx, name, patch)
 		if err != nil {
 			return exit.WithOp(err, "move "+name)
 		}
-		if t.State == client.Dead {
+		if t.State == client.StateDead {
 			return con.Resultf(t, "moved %s, due %s; it stays dead: foliot retry %[1]s sends it now", t.Name, wording.Instant(t.DueAt))
 		}
 		return con.Resultf(t, "moved %s, due %s", t.Name, wording.Instant(t.DueAt))
@@ -73,7 +74,7 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 // now makes the named tasks due now.
 func (c *Move) now(ctx context.Context, con *console.Console, api *client.Client, filtered bool) error {
 	switch {
-	case c.In != "" || c.At != "" || c.By != "":
+	case c.When != (flags.When{}) || c.By != "":
 		return usage.Errorf("--now", "pass only one of --in, --at, --by and --now")
 	case filtered:
 		return usage.Errorf("--now", "it needs names: with a filter, pass --in 0s")
@@ -90,20 +91,16 @@ func (c *Move) now(ctx context.Context, con *console.Console, api *client.Client
 // newDue returns the due time that the flags name. A filter also allows --by.
 func (c *Move) newDue(filtered bool) (to client.NewDue, err error) {
 	if c.By == "" {
-		at, delay, err := c.When.Resolve(time.Now())
-		if err == nil && at.IsZero() {
-			to.Delay = &delay
-		}
-		to.At = at
+		to.At, to.Delay, err = c.When.Resolve(time.Now())
 		return to, err
 	}
-	if c.In != "" || c.At != "" {
+	if c.When != (flags.When{}) {
 		return to, usage.Errorf("--by", "pass only one of --in, --at and --by")
 	}
 	if !filtered {
 		return to, usage.Errorf("--by", "it needs a filter: for single tasks, pass --in or --at")
 	}
-	if to.By, err = time.ParseDuration(c.By); err != nil || to.By == 0 {
+	if to.By, err = timespan.Parse(c.By); err != nil || to.By == 0 {
 		return to, usage.Errorf("--by", "%q is not a duration other than zero; write 2h or -30m", c.By)
 	}
 	return to, nil

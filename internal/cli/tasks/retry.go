@@ -26,7 +26,7 @@ Examples:
 }
 
 func (c *Retry) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	return c.each(ctx, con, api.Tasks.RetryMany, "retry", "retried", func(name string) error {
+	return c.each(ctx, con, api.Tasks.RetryMatching, "retry", "retried", func(name string) error {
 		t, err := api.Tasks.Retry(ctx, name)
 		if err != nil {
 			return err

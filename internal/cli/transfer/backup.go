@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/bytesize"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/usage"
@@ -42,7 +43,7 @@ func (c *Backup) Run(ctx context.Context, con *console.Console, api *client.Clie
 	bar := console.NewProgress(con, "copied", -1)
 	var size int64
 	write := func(w io.Writer) (err error) {
-		size, err = api.Admin.Backup(ctx, io.MultiWriter(w, bar))
+		size, err = admin.New(api).Backup(ctx, io.MultiWriter(w, bar))
 		return err
 	}
 	err := writeTo(con, "backup", c.File, write)

@@ -3,7 +3,6 @@ package transfer
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -198,14 +197,12 @@ func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay, s.Parent = t.DueAt, 0, t.Traceparent
 	switch {
-	case t.State == client.Dead:
+	case t.State == client.StateDead:
 		s.At = time.Time{} // due at the import
 	case t.NextAt.After(t.DueAt):
 		s.FirstAttempt = t.NextAt
 	}
 	s.HTTP, s.Work.Args = onOneLine(s.HTTP), argsOnOneLine(s.Work.Args)
-	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.Forever)
-	s.OnDead = cmp.Or(s.OnDead, client.NoDeadNotice)
 	if strings.Contains(s.Name, "@") { // given by the server; a client may not use such a name
 		s.Name = t.ID
 	}

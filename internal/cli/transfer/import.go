@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/exit"
 	"github.com/foliot/foliot/internal/cli/wording"
@@ -231,7 +232,7 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	if b.schedule != nil {
 		return im.createSchedule(ctx, b)
 	}
-	results, err := im.api.Tasks.CreateBatchJSON(ctx, b.texts)
+	results, err := admin.New(im.api).Import(ctx, b.texts)
 	var refused *client.Error
 	switch {
 	case ctx.Err() != nil:
@@ -254,7 +255,7 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 // count counts the results of a batch. It returns the lines above the rate, to
 // be sent later. It returns an error if the server fails or a quota is reached,
 // because all other lines would fail too.
-func (im *importer) count(b importBatch, results []client.BatchResult) (later importBatch, failure error) {
+func (im *importer) count(b importBatch, results []admin.Imported) (later importBatch, failure error) {
 	created, skipped := 0, 0
 	for i, r := range results {
 		var refused *client.Error

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,14 +35,11 @@ func (l ScheduleLine) MarshalJSON() ([]byte, error) {
 	return bytes.Join([][]byte{[]byte(`{"name":`), name, []byte(","), spec[1:]}, nil), nil
 }
 
-// LineOf returns the line that creates s again. Like exportLine, it writes
-// limits that the tasks do not have.
+// LineOf returns the line that creates s again.
 func LineOf(s *client.Schedule) ScheduleLine {
 	l := ScheduleLine{s.Name, s.ScheduleSpec}
 	paused := s.State == client.SchedulePaused
 	l.Spec.Paused = &paused
-	l.Spec.Task.ExpireAfter = cmp.Or(l.Spec.Task.ExpireAfter, client.Forever)
-	l.Spec.Task.OnDead = cmp.Or(l.Spec.Task.OnDead, client.NoDeadNotice)
 	return l
 }
 
@@ -55,9 +51,7 @@ func scheduleToMove(s *client.Schedule) ScheduleLine {
 	if !s.WaitingAt.IsZero() { // the waiting run is counted in Runs, but it is not exported
 		runs--
 	}
-	if runs > 0 {
-		l.Spec.SetRuns = &runs
-	}
+	l.Spec.SetRuns = max(runs, 0)
 	l.Spec.Task.HTTP, l.Spec.Task.Work.Args = onOneLine(l.Spec.Task.HTTP), argsOnOneLine(l.Spec.Task.Work.Args)
 	return l
 }
@@ -95,7 +89,7 @@ func readSchedule(text []byte) (l ScheduleLine, err error) {
 
 // PutSchedule creates or changes a schedule. If the namespace's rate is
 // exceeded, it retries until there is room or ctx ends.
-func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.Condition) (s *client.Schedule, err error) {
+func PutSchedule(ctx context.Context, api *client.Client, l ScheduleLine, conds ...client.CallOption) (s *client.Schedule, err error) {
 	err = console.WithinRate(ctx, func() error { s, err = api.Schedules.Put(ctx, l.Name, l.Spec, conds...); return err })
 	return s, err
 }

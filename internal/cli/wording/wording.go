@@ -7,7 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/client/admin"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -132,7 +133,7 @@ func URLOrKind(url, kind string) string {
 }
 
 // Lateness formats a delay of attempts.
-func Lateness(l client.Lateness) string {
+func Lateness(l admin.Lateness) string {
 	return fmt.Sprintf("p50 %s, p99 %s, max %s", Millis(l.P50), Millis(l.P99), Millis(l.Max))
 }
 
@@ -141,9 +142,9 @@ func Lateness(l client.Lateness) string {
 func Millis(d time.Duration) string {
 	switch {
 	case d.Abs() >= time.Minute:
-		return d.Round(time.Second).String()
+		return Span(d.Round(time.Second))
 	case d.Abs() >= time.Second:
-		return d.Round(100 * time.Millisecond).String()
+		return Span(d.Round(100 * time.Millisecond))
 	}
 	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
@@ -154,9 +155,9 @@ func Age(d time.Duration) string {
 	case d == 0:
 		return ""
 	case d < time.Second:
-		return d.Round(time.Millisecond).String()
+		return Span(d.Round(time.Millisecond))
 	}
-	return d.Round(time.Second).String()
+	return Span(d.Round(time.Second))
 }
 
 // Duration returns d as text, or "" if d is not set.
@@ -164,8 +165,11 @@ func Duration(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return d.String()
+	return Span(d)
 }
+
+// Span returns d as text, without units that are zero.
+func Span(d time.Duration) string { return timespan.Text(d) }
 
 // PerSecond formats the rate of n in the time d.
 func PerSecond(n int, d time.Duration) string {
