@@ -19,18 +19,19 @@ type layer struct {
 var layers = []layer{
 	{
 		path: ".", may: []string{
-			"client", "internal/cron", "internal/dispatch", "internal/engine", "internal/outgoing",
+			"internal/cron", "internal/dispatch", "internal/engine", "internal/outgoing",
 			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence", "internal/webhook",
 		},
-		tests: []string{"dir", "foliottest"}, shipped: true,
-		why: "a program embeds the timers: it links the pure packages, and only the store that it names",
+		tests: []string{"client", "dir", "foliottest", "remote"}, shipped: true,
+		why: "a program embeds the timers: it links the pure packages, and only the store that it names. It links no HTTP client, Prometheus or OpenTelemetry unless it imports remote, metrics or traces",
 	},
 	{
-		path: "dir", may: []string{".", "internal/engine/directory"}, shipped: true,
+		path: "dir", may: []string{".", "internal/engine", "internal/engine/directory"}, shipped: true,
 		why: "a program that keeps its timers in a directory links neither a Redis client nor the API",
 	},
 	{
 		path: "redis", may: []string{".", "internal/engine", "internal/engine/redis", "internal/server/redisurl"}, shipped: true,
+		tech:  []string{"github.com/redis/rueidis"}, // Use takes the client settings of a program
 		tests: []string{"internal/redistest"},
 		why:   "a program that keeps its timers in a Redis links neither a database nor the API",
 	},
@@ -38,11 +39,27 @@ var layers = []layer{
 		path: "admin", may: []string{
 			".", "internal/api", "internal/buildinfo", "internal/engine", "internal/page", "internal/settings",
 		},
-		tests: []string{"client", "foliottest", "internal/task", "internal/webhook"}, shipped: true,
+		tests: []string{"client", "client/admin", "foliottest", "internal/task", "remote", "webhook"}, shipped: true,
 		why: "only a program that serves the API links it",
 	},
 	{
-		path: "foliottest", may: []string{".", "internal/engine/memory"},
+		path: "remote", may: []string{".", "client", "internal/engine", "internal/task"}, shipped: true,
+		why: "only a program that creates tasks in another one links the HTTP client",
+	},
+	{
+		path: "metrics", may: []string{
+			".", "internal/buildinfo", "internal/dispatch", "internal/engine", "internal/settings", "internal/telemetry/metrics",
+		}, tech: []string{"github.com/prometheus"}, shipped: true,
+		tests: []string{"foliottest", "internal/task"},
+		why:   "only a program that exports metrics links Prometheus",
+	},
+	{
+		path: "traces", may: []string{"."}, tech: []string{"go.opentelemetry.io/otel"}, shipped: true,
+		tests: []string{"foliottest"},
+		why:   "only a program that exports spans links OpenTelemetry, and it links no exporter here",
+	},
+	{
+		path: "foliottest", may: []string{".", "internal/engine", "internal/engine/memory"},
 		why: "tests of users link it, and programs do not",
 	},
 	{
@@ -60,13 +77,33 @@ var layers = []layer{
 		size: "users import one package: its connections and the group share locks, which a cut would export",
 	},
 	{
-		path: "client", may: []string{"internal/wire", "internal/wire/fields"}, shipped: true,
-		tests: []string{"internal/activity", "internal/api", "internal/servertest", "internal/task", "internal/store", "internal/store/memstore"}, // against the server as it is
+		path: "webhook", shipped: true,
+		why: "a receiver links nothing of Foliot except the signature: the standard library is its whole cost",
+	},
+	{
+		path: "client", may: []string{"client/internal/batches", "client/internal/conn", "client/internal/convert", "internal/timespan", "internal/wire", "internal/wire/fields"}, shipped: true,
+		tests: []string{"client/admin", "internal/activity", "internal/api", "internal/servertest", "internal/task", "internal/store", "internal/store/memstore"}, // against the server as it is
 		why:   "the client is a library: it uses the wire format, and knows no other part of the server",
 		size:  "users import one package: a file for each noun of the API, and its types",
 	},
 	{
-		path: "internal/task", may: []string{"internal/task"}, // the recurrence of a schedule, and the wall clock's time
+		path: "client/admin", may: []string{"client", "client/internal/conn", "client/internal/convert", "internal/wire"}, shipped: true,
+		why: "operators share the connection of a client: programs that create tasks do not link their calls",
+	},
+	{
+		path: "client/internal/batches", shipped: true,
+		why: "the rules of batches are pure: they know neither calls nor the network",
+	},
+	{
+		path: "client/internal/conn", may: []string{"client/internal/convert"}, shipped: true,
+		why: "both packages of the client build calls from this: it sends nothing",
+	},
+	{
+		path: "client/internal/convert", may: []string{"internal/timespan", "internal/wire", "internal/wire/fields"}, shipped: true,
+		why: "values become JSON for both packages of the client: it knows no type of theirs",
+	},
+	{
+		path: "internal/task", may: []string{"internal/task", "internal/timespan"}, // the recurrence of a schedule, and the wall clock's time
 		tests: []string{"internal/cron"},         // the expressions of the page about schedules
 		tech:  []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
 		why:   "the domain stands below everything: an import here would tie each store and each layer to it",
@@ -101,6 +138,10 @@ var layers = []layer{
 		why:  "the text of a number of bytes is a pure function of the number",
 	},
 	{
+		path: "internal/timespan",
+		why:  "the text of a duration is a pure function of the duration",
+	},
+	{
 		path: "internal/spelling",
 		why:  "the search for a similar word is a pure function of the words",
 	},
@@ -118,7 +159,7 @@ var layers = []layer{
 		why: "the access to a file is a fact of the system: what the file holds is its reader's business",
 	},
 	{
-		path: "internal/cron", may: []string{"internal/spelling"},
+		path: "internal/cron", may: []string{"internal/spelling", "internal/timespan"},
 		why: "a calendar is a pure function of the time and a rule: it knows neither tasks nor stores",
 	},
 	{
@@ -154,7 +195,7 @@ var layers = []layer{
 		why:   "work in the background uses the store's contract, as all other packages do",
 	},
 	{
-		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf", "golang.org/x/net/http/httpguts"},
+		path: "internal/webhook", may: []string{"internal/task", "webhook"}, tech: []string{"code.dny.dev/ssrf", "golang.org/x/net/http/httpguts"},
 		tests: []string{"internal/settings"},
 		why:   "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
 	},
@@ -171,7 +212,7 @@ var layers = []layer{
 		why: "one file says who may use how much of a server",
 	},
 	{
-		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/task", "internal/store", "internal/settings", "internal/wire", "internal/wire/fields", "internal/cron", "internal/spelling", "internal/sparselog", "internal/tokenbucket"},
+		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/cron", "internal/settings", "internal/sparselog", "internal/spelling", "internal/store", "internal/task", "internal/timespan", "internal/tokenbucket", "internal/wire", "internal/wire/fields", "webhook"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -317,7 +358,7 @@ var layers = []layer{
 		path: "internal/engine",
 		may: []string{
 			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/settings", "internal/sparselog", "internal/store", "internal/task",
-			"internal/trustedclock", "internal/wire",
+			"internal/timespan", "internal/trustedclock", "internal/wire",
 		},
 		tests: []string{"internal/engine/directory", "internal/engine/memory", "internal/engine/redis", "internal/redistest", "internal/store/redisstore"},
 		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",
@@ -351,7 +392,7 @@ var layers = []layer{
 		path: "internal/server/config",
 		may: []string{
 			"internal/api", "internal/dispatch", "internal/engine", "internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl",
-			"internal/store", "internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/usage", "internal/webhook",
+			"internal/store", "internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/timespan", "internal/usage", "internal/webhook",
 		},
 		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
 		why:  "a configuration is checked without opening a file or store, and holds the Config of each part: the package above makes a server of it",
@@ -371,8 +412,12 @@ var layers = []layer{
 		why: "a program is written as by a user, and driven from outside",
 	},
 	{
-		path: "test/clients",
-		why:  "the packages of other languages are driven from outside, as by a user",
+		path: "test/recipes", may: []string{failing},
+		why: "it reads a page and the replies of a server: tests of the clients use it",
+	},
+	{
+		path: "test/clients", tests: []string{"test/recipes"},
+		why: "the packages of other languages are driven from outside, as by a user",
 	},
 	{
 		path: "test/cgo",
@@ -414,13 +459,13 @@ var layers = []layer{
 	{
 		path: "internal/cli/doctor",
 		may: []string{
-			"client", "internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/redisurl",
+			"client", "client/admin", "internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/redisurl",
 			"internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/wire",
 		},
 		why: "checks produce findings: flags and output are the command's",
 	},
 	{
-		path: "internal/cli/wording", may: []string{"client", "internal/wire"},
+		path: "internal/cli/wording", may: []string{"client/admin", "internal/timespan", "internal/wire"},
 		why: "values become text here: each command chooses the text that it prints",
 	},
 	{
@@ -437,7 +482,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/flags",
-		may:  []string{"client", "internal/server/config", "internal/server/redisurl", "internal/task", "internal/usage", "internal/wire", "internal/wire/fields"},
+		may:  []string{"client", "internal/cron", "internal/server/config", "internal/server/redisurl", "internal/task", "internal/timespan", "internal/usage", "internal/wire", "internal/wire/fields"},
 		tech: []string{"github.com/alecthomas/kong"},
 		why:  "values are parsed here and used elsewhere",
 	},
@@ -449,7 +494,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/cli/connect",
-		may:  []string{"client", "internal/buildinfo", "internal/cli/contexts", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
+		may:  []string{"client", "client/admin", "internal/buildinfo", "internal/cli/contexts", "internal/cli/wording", "internal/fileaccess", "internal/usage"},
 		why:  "a client is opened here: the commands call it",
 	},
 	{
@@ -461,7 +506,7 @@ var layers = []layer{
 		path: "internal/cli/tasks",
 		may: []string{
 			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/flags", "internal/cli/wording",
-			"internal/usage",
+			"internal/timespan", "internal/usage",
 		},
 		tests: []string{"internal/wire"},
 		why:   "a command is a client of the server, and knows none of its packages",
@@ -469,7 +514,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/transfer",
 		may: []string{
-			"internal/bytesize", "client", "internal/cli/apply", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks",
+			"internal/bytesize", "client", "client/admin", "internal/cli/apply", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/tasks",
 			"internal/cli/wording", "internal/fileaccess", "internal/server/config", "internal/store/pebblestore", "internal/task", "internal/usage", "internal/wire",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/sync"},
@@ -478,7 +523,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/manifest",
 		may: []string{
-			"client", "internal/api", "internal/cli/wording", "internal/cron", "internal/settings", "internal/task", "internal/task/recurrence", "internal/usage",
+			"client", "client/admin", "internal/api", "internal/cli/wording", "internal/cron", "internal/settings", "internal/task", "internal/task/recurrence", "internal/usage",
 			"internal/wire",
 		},
 		tech: []string{"go.yaml.in/yaml/v3"},
@@ -487,7 +532,7 @@ var layers = []layer{
 	{
 		path: "internal/cli/apply",
 		may: []string{
-			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest",
+			"client", "client/admin", "internal/cli/connect", "internal/cli/console", "internal/cli/exit", "internal/cli/flags", "internal/cli/manifest",
 			"internal/cli/wording", "internal/redact", "internal/task", "internal/usage",
 		},
 		tech: []string{"github.com/alecthomas/kong"},
@@ -506,9 +551,9 @@ var layers = []layer{
 	{
 		path: "internal/cli/admin",
 		may: []string{
-			"client", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags",
+			"client", "client/admin", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags",
 			"internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
-			"internal/store/redisstore", "internal/task", "internal/usage", "internal/wire", "internal/wire/fields",
+			"internal/store/redisstore", "internal/task", "internal/timespan", "internal/usage", "internal/wire", "internal/wire/fields",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
 		why:  "a command is a client of the server: a store is opened only for the first token and after a loss of Redis",
@@ -517,7 +562,7 @@ var layers = []layer{
 		path: "internal/cli/receive",
 		may: []string{
 			"client", "internal/cli/console", "internal/cli/delivery", "internal/cli/exit", "internal/cli/wording", "internal/fileaccess",
-			"internal/server/httpserver", "internal/task", "internal/usage", "internal/webhook", "internal/wire",
+			"internal/server/httpserver", "internal/task", "internal/usage", "internal/wire", "webhook",
 		},
 		tech: []string{"golang.org/x/sync"},
 		why:  "a receiver is a server of callbacks, and a client of Foliot",
@@ -543,7 +588,7 @@ var layers = []layer{
 		why: "the binary is the command line and nothing else",
 	},
 	{
-		path: "examples/...", may: []string{".", "admin", "dir", "redis", "foliottest", "wheel", "idle", "client"}, tech: []string{"any"},
+		path: "examples/...", may: []string{".", "admin", "client", "dir", "foliottest", "idle", "metrics", "redis", "remote", "traces", "webhook", "wheel"}, tech: []string{"any"},
 		why: "an example is written as by a user, and a user cannot import internal packages",
 	},
 }
@@ -581,4 +626,4 @@ var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transf
 var shared = []string{"internal/store/pebblestore/marker", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/redisstore/keyspace", "internal/store/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/servertest", "internal/tasktest/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", "internal/tasktest", leaving, failing}
+var unlinked = []string{"internal/servertest", "internal/tasktest/permittest", "internal/store/storetest", battery, "internal/redistest", "test/prose", "test/recipes", "internal/tasktest", leaving, failing}

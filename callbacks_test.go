@@ -32,7 +32,7 @@ func TestACallbackThatBlocksDelaysNoLease(t *testing.T) {
 				return nil
 			}
 		})
-		n := foliottest.StartWith(t, m, foliot.Options{Lease: time.Second, Hangs: func(foliot.Info, time.Duration) { time.Sleep(40 * time.Second) }})
+		n := foliottest.StartWith(t, m, foliot.Options{Lease: time.Second, OnHang: func(foliot.Info, time.Duration) { time.Sleep(40 * time.Second) }})
 		mustIn(t, n, "hangs", 0, foliot.Timeout(time.Second))
 		mustIn(t, n, "long", 0, foliot.Timeout(time.Minute))
 		pass(35 * time.Second)
@@ -73,8 +73,8 @@ func TestTheProgramIsNotifiedOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
 		})
 		var died, hung []string
 		n := foliottest.StartWith(t, m, foliot.Options{
-			Died:  func(i foliot.Info) { died = append(died, i.Name+": "+i.LastError) },
-			Hangs: func(i foliot.Info, _ time.Duration) { hung = append(hung, i.Name) },
+			OnDead: func(i foliot.Info) { died = append(died, i.Name+": "+i.LastError) },
+			OnHang: func(i foliot.Info, _ time.Duration) { hung = append(hung, i.Name) },
 		})
 		for i, name := range []string{"dies", "hangs"} {
 			fatal.If(t, errOf(closeOrder.In(t.Context(), n, name, 0, order{Cents: i})))
@@ -96,8 +96,8 @@ func TestTheProgramIsNotifiedOfDeadTasksAndOfHandlersThatHang(t *testing.T) {
 func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *testing.T) {
 	for name, gone := range map[string]func(*testing.T, *foliot.Node){
 		"cancelled": func(t *testing.T, n *foliot.Node) {
-			if pending, err := n.Cancel(t.Context(), "a"); !pending || err != nil {
-				t.Fatal(pending, err)
+			if c, err := n.Cancel(t.Context(), "a"); c.UnderWay || err != nil {
+				t.Fatal(c, err)
 			}
 		},
 		"moved": func(t *testing.T, n *foliot.Node) {
@@ -141,7 +141,7 @@ func TestRunEndsEvenIfACallbackBlocksAndItsErrorNamesTheCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, died := make(chan bool), 0
 		n, err := foliot.Open(t.Context(), foliottest.Store(), dying(), foliot.Options{
-			Logger: slog.New(slog.DiscardHandler), Died: func(foliot.Info) { died++; <-release },
+			Logger: slog.New(slog.DiscardHandler), OnDead: func(foliot.Info) { died++; <-release },
 		})
 		fatal.If(t, err)
 		defer n.Close()
@@ -154,7 +154,7 @@ func TestRunEndsEvenIfACallbackBlocksAndItsErrorNamesTheCallback(t *testing.T) {
 		stop()
 		select {
 		case err := <-ended:
-			if err == nil || !strings.Contains(err.Error(), "Options.Died has not returned") {
+			if err == nil || !strings.Contains(err.Error(), "Options.OnDead has not returned") {
 				t.Error(err)
 			}
 		case <-time.After(time.Minute):
@@ -174,7 +174,7 @@ func TestACallbackThatPanicsOrExitsStopsNeitherTheProcessNorTheNextCalls(t *test
 			synctest.Test(t, func(t *testing.T) {
 				var journal bytes.Buffer // written by one goroutine, and read while that sleeps
 				died := 0
-				n := foliottest.StartWith(t, dying(), foliot.Options{Logger: slog.New(slog.NewTextHandler(&journal, nil)), Died: func(foliot.Info) {
+				n := foliottest.StartWith(t, dying(), foliot.Options{Logger: slog.New(slog.NewTextHandler(&journal, nil)), OnDead: func(foliot.Info) {
 					if died++; died == 1 {
 						first()
 					}
@@ -182,7 +182,7 @@ func TestACallbackThatPanicsOrExitsStopsNeitherTheProcessNorTheNextCalls(t *test
 				mustIn(t, n, "a", 0)
 				mustIn(t, n, "b", 0)
 				pass(time.Minute)
-				if died != 2 || !strings.Contains(journal.String(), "option=Died") {
+				if died != 2 || !strings.Contains(journal.String(), "option=OnDead") {
 					t.Errorf("%d calls; the log: %s", died, journal.String())
 				}
 			})
@@ -195,7 +195,7 @@ func TestCallsThatWaitAreLimitedAndTheLogNamesTheSlowOption(t *testing.T) {
 	if left := foliot.WaitingCallbacks(slog.New(slog.NewTextHandler(&journal, nil)), 20_000); left != 10_000 {
 		t.Errorf("%d calls wait", left)
 	}
-	if strings.Count(journal.String(), "further calls are dropped") != 1 || !strings.Contains(journal.String(), "slow=Hangs") {
+	if strings.Count(journal.String(), "further calls are dropped") != 1 || !strings.Contains(journal.String(), "slow=OnHang") {
 		t.Errorf("the log: %s", journal.String())
 	}
 }
@@ -208,7 +208,7 @@ func TestTheProgramIsNotifiedOfTasksThatDiedBecauseTheirProcessEndedTooOften(t *
 		m, c := handling(func(context.Context, *foliot.Task[order]) error { <-release; return nil })
 		for process := 0; process < 20 && len(died) == 0; process++ {
 			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
-				Grace: -1, Logger: slog.New(slog.DiscardHandler), Died: func(i foliot.Info) { died = append(died, i.Name+": "+i.Reason) },
+				Grace: -1, Logger: slog.New(slog.DiscardHandler), OnDead: func(i foliot.Info) { died = append(died, i.Name+": "+i.Reason) },
 			})
 			fatal.If(t, err)
 			if process == 0 {
@@ -245,7 +245,7 @@ func TestHandlersCallbacksAndTheLogGetTheNamespaceOfATask(t *testing.T) {
 		for _, namespace := range []string{"a", "b"} {
 			n, err := foliot.Open(t.Context(), store, m, foliot.Options{
 				Namespace: namespace, AllNamespaces: true, Logger: slog.New(slog.NewTextHandler(&journal, nil)),
-				Died: func(i foliot.Info) { seen = append(seen, "died "+i.Namespace+"/"+i.Name) },
+				OnDead: func(i foliot.Info) { seen = append(seen, "died "+i.Namespace+"/"+i.Name) },
 			})
 			fatal.If(t, err)
 			if namespace == "a" {

@@ -6,9 +6,10 @@
 // must enqueue, use River (riverqueue.com) instead: it keeps its jobs in your
 // database.
 //
-// The store of the tasks is a directory of this machine (package foliot/dir) or
-// a Redis that several processes share (package foliot/redis). A directory
-// needs no server:
+// # A first program
+//
+// A task has a Kind: a name and a Go type for its arguments, which are stored as
+// JSON. Open connects the handlers of a Mux with a Store, and Run runs them:
 //
 //	var closeOrder = foliot.NewKind[Order]("close-order")
 //
@@ -22,19 +23,31 @@
 //	...
 //	err = node.Run(ctx)
 //
-// # Kinds
+// The store is a directory of this machine (package foliot/dir), or a Redis that
+// several processes share (package foliot/redis). A directory needs no server.
 //
-// A task has a kind: a name and a Go type for its arguments, which are stored as
-// JSON. Only a process with a handler for the kind starts the task; without one,
-// the task waits, and does not fail. So after a deployment that renames a kind,
-// the tasks with the old name wait until a process has a handler for that name.
-// `foliot ls`, the web page and Node.Missing show them.
+// # Calls
+//
+// These are the calls in the order in which most programs need them:
+//
+//	Kind.In, Kind.At, Kind.Put    create a task; the due time of Put is In, At or Local
+//	Node.Cancel, Move, Touch      change a task until its handler starts
+//	Kind.Schedule                 creates a task at each instant of a Rule: Cron or Every
+//	HTTP.In                       creates a task that calls a URL, in a program with Options.URLs
+//	CreateMany, CancelMany        change many tasks with few writes to the disk
+//	Get, List, Retry              find tasks, and start dead ones again
+//	Node.Queues                   limits, pauses and counts of the tasks of InQueue
+//
+// These calls are the methods of a Scheduler, which is a Node or, in a program
+// without the handlers, a result of foliot/remote.New. For tests, foliottest.Start
+// returns a Node with fake time. Operators use the HTTP API and the page of
+// foliot/admin, foliot/metrics and foliot/traces.
 //
 // # Results
 //
-// A task starts at least once, and never before its due time. If the result
-// pending of Cancel is true, the task never starts. The result of a handler
-// decides how its task goes on:
+// A task starts at least once, and never before its due time. If UnderWay of a
+// cancel is false, the task never starts. The result of a handler decides how its
+// task goes on:
 //
 //	result                        the task
 //	nil                           is delivered
@@ -45,7 +58,7 @@
 //	a panic, runtime.Goexit       is retried, as after an error; the stack of a panic is logged, and the process goes on
 //	arguments that do not decode  is retried, as after an error: a later deployment may be able to read them
 //	the Timeout passes            keeps running, but its context ends; the result of the handler counts as always
-//	the handler ignores ctx       keeps running while Run does: no second attempt starts next to it, and Options.Hangs is called
+//	the handler ignores ctx       keeps running while Run does: no second attempt starts next to it, and Options.OnHang is called
 //	Cancel                        keeps running, but its context ends with ErrCancelled; it is delivered if the handler returns nil, and otherwise cancelled
 //	Run ends                      keeps running for Options.Grace; then its context ends with ErrStopping, and the task is due again at once
 //	the process dies              is due again: on a directory when it is opened, on a Redis after Options.Lease. After three deaths tasks run one at a time, after ten the task is dead
@@ -53,6 +66,13 @@
 //
 // Handlers must be idempotent: use the namespace and name of the task as the
 // key. In a store with one namespace, the name is enough.
+//
+// # Deployments
+//
+// Only a process with a handler for the kind starts a task; without one, the task
+// waits, and does not fail. So after a deployment that renames a kind, the tasks
+// with the old name wait until a process has a handler for that name. `foliot
+// ls`, the web page and Node.Missing show them.
 //
 // # Transactions
 //
@@ -65,6 +85,8 @@
 //
 // # Cost
 //
-// A waiting task uses no memory until a few seconds before its due time.
-// Several goroutines can use a Node or another Scheduler at the same time.
+// A waiting task uses no memory until a few seconds before its due time. A call
+// on a directory returns when the disk has the change, and calls of several
+// goroutines share the writes. Several goroutines can use a Node or another
+// Scheduler at the same time.
 package foliot

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The errors of a Scheduler, for errors.Is. After ErrUnavailable the call may
+// The errors of a Scheduler, for errors.Is. They are the Err of an Error. After ErrUnavailable the call may
 // have been applied. If the context of a call ends before the reply, the error
 // wraps both ErrUnavailable and the error of the context.
 var (
-	ErrNotFound    = errors.New("no such task or schedule")
+	ErrNotFound    = errors.New("no such task, schedule or queue")
 	ErrExists      = errors.New("a task with that name exists")
 	ErrRunning     = errors.New("the task is running")
 	ErrEnded       = errors.New("the task has ended")
@@ -42,32 +43,55 @@ var (
 	ErrLeaseLost = dispatch.ErrLeaseLost
 )
 
-// Error is the error of a call about one task or schedule. It wraps one of the
-// errors above (ErrUnavailable together with its cause) or another error of the
-// store.
+// Error is the error of a call, which a Scheduler that wraps another one, or
+// replaces it in a test, can return too.
 type Error struct {
-	Task   string // the name of the task or schedule
-	kind   error
-	detail string
+	Noun string // "task", "schedule" or "queue"
+	Name string // of the task, schedule or queue; "" if the call is about several
+	// Err is one of the errors above, where ErrUnavailable is joined with its
+	// cause, or another error of the store.
+	Err    error
+	Detail string // the failure, and the remedy if there is one
 }
 
-// Error returns the name of the task or schedule, the failure, and the remedy if
-// there is one.
-func (e *Error) Error() string { return fmt.Sprintf("task %q: %s", e.Task, e.detail) }
+// Error returns the noun, the name and the detail.
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return e.Noun + "s: " + e.Detail
+	}
+	return fmt.Sprintf("%s %q: %s", e.Noun, e.Name, e.Detail)
+}
 
-// Unwrap returns the wrapped error.
-func (e *Error) Unwrap() error { return e.kind }
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
 
-// translate returns err as an *Error about the task or schedule, and nil if err
-// is nil.
-func translate(name string, err error) error {
+// The nouns of an Error.
+const (
+	ofTask     = "task"
+	ofSchedule = "schedule"
+	ofQueue    = "queue"
+)
+
+// invalid returns an error that translate makes an ErrInvalid.
+func invalid(format string, args ...any) error {
+	return &task.FieldError{Detail: fmt.Sprintf(format, args...)}
+}
+
+// translate returns err as an *Error about a task, schedule or queue, and nil if
+// err is nil.
+func translate(noun, name string, err error) error {
 	var state *task.StateError
 	var field *task.FieldError
-	kind := err
-	switch {
-	case err == nil:
+	var missing *settings.MissingError
+	var busy *settings.BusyError
+	if err == nil {
 		return nil
+	}
+	kind, detail := err, err.Error()
+	switch {
 	case errors.Is(err, task.ErrNotFound):
+		kind, detail = ErrNotFound, "no such "+noun
+	case errors.As(err, &missing):
 		kind = ErrNotFound
 	case errors.Is(err, task.ErrExists):
 		kind = ErrExists
@@ -75,19 +99,14 @@ func translate(name string, err error) error {
 		kind = kindOfState(state.Code)
 	case errors.As(err, &field):
 		kind = ErrInvalid
-	case errors.Is(err, task.ErrFull):
+	case errors.Is(err, task.ErrFull), errors.As(err, &busy):
 		kind = ErrFull
 	case errors.Is(err, task.ErrClosed):
 		kind = ErrClosed
 	case errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrNotDurable), endOfContext(err):
-		return unavailable(name, err)
+		kind = errors.Join(ErrUnavailable, err)
 	}
-	return &Error{Task: name, kind: kind, detail: err.Error()}
-}
-
-// unavailable returns an ErrUnavailable with its cause.
-func unavailable(name string, cause error) error {
-	return &Error{Task: name, kind: errors.Join(ErrUnavailable, cause), detail: cause.Error()}
+	return &Error{noun, name, kind, detail}
 }
 
 // endOfContext reports whether err is, or wraps, the error of a context.
@@ -117,7 +136,7 @@ func (r *result) Error() string {
 	switch {
 	case r.err != nil:
 		return r.err.Error()
-	case r.outcome.Verdict == task.Deferral:
+	case r.outcome.Verdict == task.Snooze:
 		return "snoozed for " + r.outcome.RetryAfter.String()
 	}
 	return "failed"
@@ -142,7 +161,7 @@ func RetryIn(d time.Duration, err error) error {
 // Snooze returns a result for a handler that moves its task: the task is due
 // after d, at least 1s, and this attempt does not count.
 func Snooze(d time.Duration) error {
-	return &result{task.Outcome{Verdict: task.Deferral, Exact: true, RetryAfter: bounded(d)}, nil}
+	return &result{task.Outcome{Verdict: task.Snooze, Exact: true, RetryAfter: bounded(d)}, nil}
 }
 
 // leastWait is the shortest wait that a handler can choose: a handler that

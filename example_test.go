@@ -40,12 +40,12 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	pending, err := node.Cancel(ctx, "close-41") // a customer pays
-	fmt.Println("order 41 is paid:", pending, err)
+	cancelled, err := node.Cancel(ctx, "close-41") // a customer pays
+	fmt.Println("order 41 is paid, and its handler runs:", cancelled.UnderWay, err)
 	if err := node.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
 	// Output:
-	// order 41 is paid: true <nil>
+	// order 41 is paid, and its handler runs: false <nil>
 	// not paid in time: order 42
 }

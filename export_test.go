@@ -27,14 +27,14 @@ func StoredRequest(t *testing.T, n *Node, name string) task.Request {
 // Known returns the number of tasks that n knows to be due now or soon.
 func Known(n *Node) int { return n.core.Stats().Known }
 
-// WaitingCallbacks adds n calls while a call of Hangs blocks, and returns how
+// WaitingCallbacks adds n calls while a call of OnHang blocks, and returns how
 // many of them wait.
 func WaitingCallbacks(log *slog.Logger, n int) int {
 	c := callbacks{log: log, some: make(chan struct{}, 1)}
-	c.add("Hangs", func() {})
+	c.add("OnHang", func() {})
 	c.next()
 	for range n {
-		c.add("Died", func() {})
+		c.add("OnDead", func() {})
 	}
 	return len(c.waiting)
 }

@@ -3,7 +3,6 @@ package foliot_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/remote"
 )
 
 // order holds the arguments of the kinds in these tests.
@@ -122,11 +122,11 @@ func TestATaskIsMovedAndCancelledUntilItStarts(t *testing.T) {
 		mustIn(t, n, "b", time.Hour)
 		fatal.If(t, errOf(n.Move(t.Context(), "a", foliot.In(2*time.Hour))))
 		pass(59 * time.Minute)
-		if pending, err := n.Cancel(t.Context(), "b"); !pending || err != nil {
-			t.Errorf("cancel: %v, %v", pending, err)
+		if c, err := n.Cancel(t.Context(), "b"); c != (foliot.Cancelled{}) || err != nil {
+			t.Errorf("cancel: %+v, %v", c, err)
 		}
-		if pending, err := n.Cancel(t.Context(), "b"); !pending || err != nil {
-			t.Errorf("cancel again: %v, %v", pending, err)
+		if c, err := n.Cancel(t.Context(), "b"); c != (foliot.Cancelled{Already: true}) || err != nil {
+			t.Errorf("cancel again: %+v, %v", c, err)
 		}
 		if _, err := n.Touch(t.Context(), "a"); err != nil { // now it is due in two hours
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) 
 	c, err := client.New("http://127.0.0.1:1", client.Options{})
 	fatal.If(t, err)
 	defer c.Close()
-	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
+	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": remote.New(c)} {
 		for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: late} {
 			_, create := closeOrder.In(ctx, s, "a", time.Hour, order{})
 			_, cancel := s.Cancel(ctx, "a")
@@ -222,7 +222,7 @@ func TestValuesThatCannotWorkAreRefusedAtOnce(t *testing.T) {
 	c, err := client.New("http://127.0.0.1:1", client.Options{})
 	fatal.If(t, err)
 	defer c.Close()
-	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": foliot.Remote(c)} {
+	for name, s := range map[string]foliot.Scheduler{"node": foliottest.Start(t, new(foliot.Mux)), "remote": remote.New(c)} {
 		for field, rule := range map[string]foliot.Rule{"Rule.Missed": {Every: time.Hour, Missed: 77}, "Rule.Overlap": {Every: time.Hour, Overlap: 77}} {
 			if err := closeOrder.Schedule(t.Context(), s, "s", rule, order{}); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), field) {
 				t.Errorf("a %s with a wrong %s: %v", name, field, err)
@@ -238,18 +238,51 @@ func TestValuesThatCannotWorkAreRefusedAtOnce(t *testing.T) {
 	} else if err := n.Close(); err != nil {
 		t.Error(err)
 	}
-	for want, handle := range map[string]func(){
-		`the name of the kind "two words": must consist of`: func() { foliot.NewKind[order]("two words").Handle(new(foliot.Mux), succeed) },
-		`must have 1 to 128 characters`:                     func() { foliot.NewKind[order](strings.Repeat("k", 129)).Handle(new(foliot.Mux), succeed) },
-		`the handler of the kind close-order is nil`:        func() { closeOrder.Handle(new(foliot.Mux), nil) },
+}
+
+// Open names all mistakes at once, so that a program is corrected once.
+func TestOpenNamesEachMistakeOfItsArguments(t *testing.T) {
+	kind := func(name string, o ...foliot.Option) foliot.Kind[order] { return foliot.NewKind[order](name, o...) }
+	m := new(foliot.Mux)
+	m.Use(nil)
+	kind("two words").Handle(m, succeed)
+	kind(strings.Repeat("k", 129)).Handle(m, succeed)
+	kind("").Handle(m, succeed)
+	kind("idle").Handle(m, nil)
+	kind("twice").Handle(m, succeed)
+	kind("twice").Handle(m, succeed)
+	kind("none", foliot.AtOnce(0)).Handle(m, succeed)
+	_, err := foliot.Open(t.Context(), foliot.Store{}, m, foliot.Options{
+		Namespace: "no spaces", Concurrency: -5, Lease: time.Millisecond, KeepFinished: -1, KeepDead: -time.Hour, URLs: foliot.URLs("shop.example"),
+	})
+	for _, want := range []string{
+		"a middleware is nil: pass functions to Use",
+		`the name of the kind "two words": must consist of`,
+		"must have 1 to 128 characters",
+		"a kind without a name cannot have a handler",
+		"the handler of the kind idle is nil",
+		"the kind twice has two handlers",
+		"AtOnce of the kind none is 0, but must be at least 1",
+		"the Store is the zero Store",
+		`Options.Namespace is "no spaces", but must be`,
+		"Options.Concurrency is -5, but must be from 1 to 1000000",
+		"Options.Lease is 1ms, but must be from 1s to 15s",
+		"Options.KeepFinished is -1ns, but must be",
+		"Options.KeepDead is -1h0m0s, but must be",
+		`the argument "shop.example" of URLs`,
 	} {
-		func() {
-			defer func() {
-				if v := fmt.Sprint(recover()); !strings.Contains(v, want) {
-					t.Errorf("Handle panics with %q, want %q", v, want)
-				}
-			}()
-			handle()
-		}()
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("it does not name %q once: %v", want, err)
+		}
+	}
+	if _, err := foliot.Open(t.Context(), foliottest.Store(), nil, foliot.Options{Lease: 16 * time.Second}); err == nil {
+		t.Error("a lease of 16 seconds")
+	}
+}
+
+func TestAtOnceIsNoOptionOfATask(t *testing.T) {
+	n := foliottest.Start(t, new(foliot.Mux))
+	if _, err := closeOrder.In(t.Context(), n, "a", 0, order{}, foliot.AtOnce(1)); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), "NewKind") {
+		t.Error(err)
 	}
 }

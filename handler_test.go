@@ -129,8 +129,8 @@ func TestACancelEndsTheContextOfARunningHandler(t *testing.T) {
 	}, func(t *testing.T, n *foliot.Node, c *calls) {
 		mustIn(t, n, "a", 0, foliot.Timeout(time.Hour))
 		pass(time.Second)
-		if pending, err := n.Cancel(t.Context(), "a"); pending || err != nil {
-			t.Errorf("%v, %v", pending, err)
+		if c, err := n.Cancel(t.Context(), "a"); !c.UnderWay || err != nil {
+			t.Errorf("%+v, %v", c, err)
 		}
 		pass(time.Hour)
 		if i := get(t, n, "a"); i.State != foliot.StateCancelled || !errors.Is(cause, foliot.ErrCancelled) || c.len() != 1 {
@@ -181,8 +181,8 @@ func TestConcurrencyLimitsAProcessAndAtOnceAKind(t *testing.T) {
 			add(-1)
 			return nil
 		}
-		one, many := foliot.NewKind[string]("one"), foliot.NewKind[string]("many")
-		one.Handle(m, handle, foliot.AtOnce(1))
+		one, many := foliot.NewKind[string]("one", foliot.AtOnce(1)), foliot.NewKind[string]("many")
+		one.Handle(m, handle)
 		many.Handle(m, handle)
 		n := foliottest.StartWith(t, m, foliot.Options{Concurrency: 5})
 		for i := range 40 {

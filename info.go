@@ -3,29 +3,28 @@ package foliot
 import (
 	"time"
 
-	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // State is the state of a task.
-type State = client.State
+type State string
 
-// The states.
+// The states. The middle three are finished, and these and dead have ended.
 const (
-	StateScheduled State = client.Scheduled // the task waits for an attempt
-	StateRunning   State = client.Running   // its handler runs
-	StateDelivered State = client.Delivered // its handler returned nil
-	StateCancelled State = client.Cancelled // it was cancelled
-	StateExpired   State = client.Expired   // ExpireAfter passed before it started
-	StateDead      State = client.Dead      // no attempt follows, unless it is retried
+	StateScheduled State = "scheduled" // the task waits for an attempt
+	StateRunning   State = "running"   // its handler runs
+	StateDelivered State = "delivered" // its handler returned nil
+	StateCancelled State = "cancelled" // it was cancelled
+	StateExpired   State = "expired"   // ExpireAfter passed before it started
+	StateDead      State = "dead"      // no attempt follows, unless it is retried
 )
 
 // Info is a copy of a task in the store.
 type Info struct {
-	// Namespace is the namespace of the task. Options.Died and Options.Hangs receive
-	// tasks of all namespaces, but the methods of a Node reach only those of
-	// Options.Namespace. Remote leaves the field empty, because its client has the
-	// namespace.
+	// Namespace is the namespace of the task. Options.OnDead and Options.OnHang
+	// receive tasks of all namespaces, but the methods of a Node reach only those
+	// of Options.Namespace. Package foliot/remote leaves the field empty, because
+	// its client has the namespace.
 	Namespace string
 	Name      string
 	Kind      string // "": the task sends a request
@@ -38,9 +37,7 @@ type Info struct {
 	// error of the last one that has ended.
 	Attempts  int
 	LastError string
-	// WaitsFor is the reason why the task does not start, with a stable word and a
-	// sentence. Its Reason is empty unless the task is scheduled, and is due or held.
-	WaitsFor client.WaitsFor
+	WaitsFor  WaitsFor
 	// Reason is a stable word that gives the cause if the task is dead,
 	// cancelled or expired.
 	Reason string
@@ -51,20 +48,28 @@ type Info struct {
 	Durability string
 }
 
+// WaitsFor is the reason why a task does not start. It is zero unless the task
+// is scheduled, and is due or held.
+type WaitsFor struct {
+	Reason string    // a stable word, such as "pause", "rate", "breaker" or "runner"; docs/api.md lists them
+	Until  time.Time // when the reason ends by itself, after which another one can follow; zero: never, or unknown
+	Detail string    // a sentence for people
+}
+
 // infoOf returns t with the reason why it does not start.
 func (n *Node) infoOf(t *task.Task) Info {
 	i := infoOf(t)
 	if w := n.core.WaitsFor(t); w != nil {
 		until, _ := time.Parse(time.RFC3339, w.Until) // an empty Until is the zero time
-		i.WaitsFor = client.WaitsFor{Reason: w.Reason, Until: until, Detail: w.Detail}
+		i.WaitsFor = WaitsFor{w.Reason, until, w.Detail}
 	}
 	return i
 }
 
 func infoOf(t *task.Task) Info {
 	i := Info{
-		Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, State: State(t.State.String()), Due: t.OriginalDue.Time(),
-		Attempts: t.Attempts, Reason: t.EndReason(),
+		Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, State: State(t.State.String()),
+		Due: t.OriginalDue.Time(), Attempts: t.Attempts, Reason: t.EndReason(),
 	}
 	if next := t.NextAttempt(); next != 0 {
 		i.Next = next.Time()

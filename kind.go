@@ -5,25 +5,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/foliot/foliot/internal/task"
 )
 
 // Kind is a sort of task: a name in the store, and the Go type of the arguments.
 // A Kind is usually a package variable, which both the code that creates tasks
 // and the code that handles them use.
 type Kind[A any] struct {
-	name     string
-	defaults []Option
+	name    string
+	options []Option
 }
 
-// NewKind returns a kind. The name is stored with each task, so it must not
-// change while tasks of the kind wait. The name has 1 to 128 characters:
-// letters, digits and . _ : - are allowed, and the first must be a letter or a
-// digit. The arguments are stored as JSON, so a field of A can be added or
-// removed while tasks wait, as with any stored JSON.
-func NewKind[A any](name string, defaults ...Default) Kind[A] {
-	return Kind[A]{name, defaults}
+// NewKind returns a kind, with options that all its tasks have by default. The
+// name is stored with each task, so it must not change while tasks of the kind
+// wait. The name has 1 to 128 characters: letters, digits and . _ : - are
+// allowed, and the first must be a letter or a digit. The arguments are stored as
+// JSON, so a field of A can be added or removed while tasks wait, as with any
+// stored JSON.
+func NewKind[A any](name string, options ...Option) Kind[A] {
+	return Kind[A]{name, options}
 }
 
 // Name returns the name of the kind.
@@ -41,15 +40,12 @@ type Task[A any] struct {
 	Labels    map[string]string
 }
 
-// Handle sets the handler of the kind. It must be called before Open, and panics
-// if m has a handler for the kind already, if the name of the kind is not valid,
-// or if handle is nil. Several goroutines call the handler at the same time; the
-// package documentation lists its results.
-func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, limits ...Limit) {
-	if handle == nil {
-		panic("foliot: the handler of the kind " + k.name + " is nil")
-	}
-	m.handle(k.name, func(ctx context.Context, c *Call) error {
+// Handle sets the handler of the kind, before Open, which reports all mistakes:
+// a second handler for a kind, a name that is not valid, a handle that is nil.
+// Several goroutines call the handler at the same time; the package documentation
+// lists its results.
+func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error) {
+	m.handle(k.name, k.defaults().atOnce, handle == nil, func(ctx context.Context, c *Call) error {
 		t := &Task[A]{Namespace: c.Namespace, Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
 		if len(c.Args) > 0 {
 			if err := json.Unmarshal(c.Args, &t.Args); err != nil {
@@ -57,7 +53,7 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 			}
 		}
 		return handle(ctx, t)
-	}, limits)
+	})
 }
 
 // In creates a task that is due after d. The name has 1 to 256 characters:
@@ -68,12 +64,12 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error, li
 // created: repeat the call. ErrExists is then a success if no earlier task can
 // have the name.
 func (k Kind[A]) In(ctx context.Context, s Scheduler, name string, d time.Duration, args A, options ...Option) (Info, error) {
-	return k.create(ctx, s, name, In(d), args, options, false)
+	return one(s.CreateMany(ctx, []Item{k.Item(name, In(d), args, options...)}))
 }
 
 // At is like In, but creates a task that is due at the given time.
 func (k Kind[A]) At(ctx context.Context, s Scheduler, name string, at time.Time, args A, options ...Option) (Info, error) {
-	return k.create(ctx, s, name, At(at), args, options, false)
+	return one(s.CreateMany(ctx, []Item{k.Item(name, At(at), args, options...)}))
 }
 
 // Put creates a task, or replaces the task of that name. If a handler of the
@@ -81,16 +77,15 @@ func (k Kind[A]) At(ctx context.Context, s Scheduler, name string, at time.Time,
 // debounce events, call Put with a delay for each event. Put does not return
 // ErrExists, and its other errors are those of In.
 func (k Kind[A]) Put(ctx context.Context, s Scheduler, name string, w When, args A, options ...Option) (Info, error) {
-	return k.create(ctx, s, name, w, args, options, true)
+	return one(s.PutMany(ctx, []Item{k.Item(name, w, args, options...)}))
 }
 
-func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, args A, options []Option, replace bool) (Info, error) {
-	r, err := k.request(name, args, options)
-	if err != nil {
+// one returns the result of a call with one item.
+func one(results []Result, err error) (Info, error) {
+	if len(results) != 1 {
 		return Info{}, err
 	}
-	r.when = w
-	return s.create(ctx, r, replace)
+	return results[0].Info, results[0].Err
 }
 
 // Schedule creates a schedule, or changes it to the rule r, these arguments and
@@ -99,34 +94,5 @@ func (k Kind[A]) create(ctx context.Context, s Scheduler, name string, w When, a
 // Schedule writes nothing, so a program can call it at each start. Errors:
 // ErrInvalid, ErrFull, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
-	rule, err := r.stored(name)
-	if err != nil {
-		return err
-	}
-	q, err := k.request(name, args, options)
-	if err != nil {
-		return err
-	}
-	return s.schedule(ctx, q, rule)
-}
-
-// request returns the task of a call, or ErrInvalid if the kind has no name and
-// is not HTTP, or if args cannot be encoded as JSON.
-func (k Kind[A]) request(name string, args A, options []Option) (*request, error) {
-	if k.name == "" {
-		if r, is := any(args).(Request); is {
-			work, err := r.task()
-			if err != nil {
-				return nil, &Error{Task: name, kind: ErrInvalid, detail: err.Error()}
-			}
-			return newRequest(name, work, k.defaults, options), nil
-		}
-		return nil, &Error{Task: name, kind: ErrInvalid, detail: "the kind has no name: make it with NewKind"}
-	}
-	data, err := json.Marshal(args)
-	if err != nil {
-		return nil, &Error{Task: name, kind: ErrInvalid, detail: "cannot encode the arguments as JSON: " + err.Error()}
-	}
-	work := task.Request{Kind: k.name, Body: data, BodySize: len(data), BodyKind: task.JSONBody}
-	return newRequest(name, work, k.defaults, options), nil
+	return s.Schedule(ctx, r, k.Item(name, When{}, args, options...))
 }

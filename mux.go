@@ -3,9 +3,13 @@ package foliot
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,11 +19,12 @@ import (
 type Mux struct {
 	handlers   map[string]handler
 	middleware []Middleware
+	mistakes   error // of the calls of Handle and Use, for Open
 }
 
 type handler struct {
 	run    Handler
-	atOnce int
+	atOnce int // 0: no limit
 }
 
 // Call is one attempt, as middleware receives it, with the fields of Task. It
@@ -37,39 +42,62 @@ type Call struct {
 // lists for the handler of a kind.
 type Handler func(context.Context, *Call) error
 
-// Middleware wraps a handler: for logs, traces, metrics or transactions.
+// Middleware wraps a handler: for logs, metrics or transactions.
 type Middleware func(Handler) Handler
 
 // Use adds middleware for all kinds, where the first one is the outermost.
-func (m *Mux) Use(w ...Middleware) { m.middleware = append(m.middleware, w...) }
-
-// Limit limits the handlers of one kind, as an argument of Kind.Handle.
-type Limit func(*handler)
-
-// AtOnce limits how many handlers of the kind this process runs at the same
-// time, where a value below 1 counts as 1. Without AtOnce, a kind can use all
-// of Options.Concurrency. To limit a kind in all processes together, set the
-// concurrency limit of its queue.
-func AtOnce(n int) Limit { return func(h *handler) { h.atOnce = max(n, 1) } }
-
-func (m *Mux) handle(kind string, run Handler, limits []Limit) {
-	if kind == "" {
-		panic("foliot: a kind without a name cannot have a handler: make the kind with NewKind")
+func (m *Mux) Use(w ...Middleware) {
+	if slices.ContainsFunc(w, func(w Middleware) bool { return w == nil }) {
+		m.refuse("a middleware is nil: pass functions to Use")
 	}
-	if err := task.ValidateKind("the name of the kind "+strconv.Quote(kind), kind); err != nil {
-		panic("foliot: " + err.Error())
-	}
-	if _, twice := m.handlers[kind]; twice {
-		panic("foliot: the kind " + kind + " already has a handler: call Handle once for each kind")
+	m.middleware = append(m.middleware, w...)
+}
+
+// refuse adds a mistake, which Open reports.
+func (m *Mux) refuse(format string, args ...any) {
+	m.mistakes = errors.Join(m.mistakes, fmt.Errorf("foliot: "+format, args...))
+}
+
+// handle sets the handler of a kind, or adds a mistake.
+func (m *Mux) handle(kind string, atOnce *int, isNil bool, run Handler) {
+	_, twice := m.handlers[kind]
+	wrong := task.ValidateKind("the name of the kind "+strconv.Quote(kind), kind)
+	h := handler{run: run}
+	switch {
+	case kind == "":
+		m.refuse("a kind without a name cannot have a handler: make the kind with NewKind")
+	case wrong != nil:
+		m.refuse("%w", wrong)
+	case isNil:
+		m.refuse("the handler of the kind %s is nil: pass a function to Handle", kind)
+	case twice:
+		m.refuse("the kind %s has two handlers: call Handle once for each kind", kind)
+	case atOnce != nil && *atOnce < 1:
+		m.refuse("AtOnce of the kind %s is %d, but must be at least 1", kind, *atOnce)
+	case atOnce != nil:
+		h.atOnce = *atOnce
 	}
 	if m.handlers == nil {
 		m.handlers = map[string]handler{}
 	}
-	h := handler{run: run}
-	for _, limit := range limits {
-		limit(&h)
-	}
 	m.handlers[kind] = h
+}
+
+// check returns the mistakes in m, which can be nil.
+func (m *Mux) check() error {
+	if m == nil {
+		return nil
+	}
+	limited := 0
+	for _, h := range m.handlers {
+		if h.atOnce > 0 {
+			limited++
+		}
+	}
+	if limited > dispatch.MaxLimitedKinds {
+		return errors.Join(m.mistakes, fmt.Errorf("foliot: %d kinds have AtOnce, but at most %d can have it: limit the others by the concurrency of their queues", limited, dispatch.MaxLimitedKinds))
+	}
+	return m.mistakes
 }
 
 // all returns the handlers, wrapped in the middleware, or nil if m is nil.

@@ -16,8 +16,8 @@ type Rule struct {
 	// day of week), six with the second first, or a word such as @daily or
 	// @every 90s. Exactly one of Cron and Every must be set.
 	Cron string
-	// Zone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
-	Zone string
+	// TimeZone is the time zone of Cron, such as Europe/Berlin. Default: UTC.
+	TimeZone string
 	// SkipGaps skips an instant at a time of day that a clock change leaves out;
 	// by default, the schedule fires when the gap ends. BothFolds fires twice at
 	// a time of day that a clock change repeats, and not once.
@@ -64,30 +64,30 @@ const (
 	BufferOne    Overlap = Overlap(recurrence.BufferOne)    // one instant waits for the end of the earlier task; further instants create no task
 )
 
-// Cron returns a rule with a cron expression in a time zone, or in UTC if zone
-// is empty.
-func Cron(expression, zone string) Rule { return Rule{Cron: expression, Zone: zone} }
+// Cron returns a rule with a cron expression in a time zone, or in UTC if
+// timezone is empty.
+func Cron(expression, timezone string) Rule { return Rule{Cron: expression, TimeZone: timezone} }
 
 // Every returns a rule with an instant every d, as Rule.Every describes.
 func Every(d time.Duration) Rule { return Rule{Every: d} }
 
-// stored returns r as the store has it, or an error about the schedule name.
-func (r Rule) stored(name string) (recurrence.Rule, error) {
+// stored returns r as the store has it.
+func (r Rule) stored() (recurrence.Rule, error) {
 	out := recurrence.Rule{
-		Zone: r.Zone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
-		Misfire: recurrence.Misfire(r.Missed), Overlap: recurrence.Overlap(r.Overlap),
+		Zone: r.TimeZone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
+		Missed: recurrence.Missed(r.Missed), Overlap: recurrence.Overlap(r.Overlap),
 		CatchupWindow: max(cmp.Or(r.CatchupWindow, recurrence.DefaultCatchupWindow), 0),
 		CatchupLimit:  cmp.Or(r.CatchupLimit, recurrence.DefaultCatchupLimit),
 	}
 	switch {
 	case r.Missed > FireAll:
-		return out, &Error{Task: name, kind: ErrInvalid, detail: "Rule.Missed must be FireOnce, SkipMissed or FireAll"}
+		return out, invalid("Rule.Missed must be FireOnce, SkipMissed or FireAll")
 	case r.Overlap > BufferOne:
-		return out, &Error{Task: name, kind: ErrInvalid, detail: "Rule.Overlap must be AllowOverlap, SkipOverlap or BufferOne"}
+		return out, invalid("Rule.Overlap must be AllowOverlap, SkipOverlap or BufferOne")
 	}
 	if r.Cron != "" {
 		if err := out.SetCron(r.Cron); err != nil {
-			return out, &Error{Task: name, kind: ErrInvalid, detail: err.Error()}
+			return out, invalid("%v", err)
 		}
 	}
 	if r.SkipGaps && out.Cron != "" {
@@ -97,7 +97,7 @@ func (r Rule) stored(name string) (recurrence.Rule, error) {
 		out.Fold = cron.OverlapBoth
 	}
 	if out.Cron != "" {
-		out.Zone = cmp.Or(r.Zone, recurrence.DefaultZone)
+		out.Zone = cmp.Or(r.TimeZone, recurrence.DefaultZone)
 	}
 	if !r.Start.IsZero() {
 		out.Start = task.CeilMillis(r.Start)

@@ -51,10 +51,22 @@ func describe(v any, text *string) {
 	*text = fmt.Sprint(v)
 }
 
-// call runs a handler, and calls the methods of its error.
-func call(ctx context.Context, run Handler, c *Call) ending {
+// call runs a handler of a task inside its span, and calls the methods of its
+// error.
+func (n *Node) call(ctx context.Context, run Handler, c *Call, traceparent string) ending {
 	return guard(func(e *ending) {
-		err := run(ctx, c)
+		err := errors.New("the handler panicked or called runtime.Goexit")
+		if n.options.Tracer != nil {
+			var end func(error)
+			ctx, end = n.options.Tracer.Start(ctx, c, traceparent)
+			defer func() {
+				if e.wish != nil && e.wish.outcome.Verdict == task.Snooze {
+					err = nil
+				}
+				end(err)
+			}()
+		}
+		err = run(ctx, c)
 		if e.err = err; err != nil {
 			e.text = err.Error()
 			errors.As(err, &e.wish)
@@ -81,9 +93,9 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	defer stop()
 	began := n.core.Now()
 	start := time.Now()
-	e := call(ctx, h.run, &Call{ // copies: a handler may change them, and the store still uses the record
+	e := n.call(ctx, h.run, &Call{ // copies: a handler may change them, and the store still uses the record
 		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
-	})
+	}, t.Trace)
 	o := n.outcome(attempt, ctx, t, e)
 	o.StartedAt, o.Late, o.Waited, o.Latency = task.FloorMillis(began), d.Late(began), d.Waited, time.Since(start)
 	return o

@@ -116,7 +116,7 @@ func billing(t *testing.T, b *table, f func(t *testing.T, i *invoices, sent func
 		}}
 		mux := new(foliot.Mux)
 		remindInvoice.Handle(mux, i.remind)
-		i.timers = foliottest.StartWith(t, mux, foliot.Options{KeepEnded: 10 * time.Minute, Logger: slog.New(slog.DiscardHandler)})
+		i.timers = foliottest.StartWith(t, mux, foliot.Options{KeepFinished: 10 * time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		f(t, i, func(id string) []time.Time { mu.Lock(); defer mu.Unlock(); return slices.Clone(sent[id]) })
 	})
 }

@@ -5,13 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/netip"
 
-	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/outgoing"
 	"github.com/foliot/foliot/internal/task"
@@ -86,28 +84,18 @@ func (r Request) task() (task.Request, error) {
 	q := task.Request{URL: r.URL, Method: cmp.Or(r.Method, http.MethodPost), Headers: maps.Clone(r.Headers), Body: bytes.Clone(r.Body)}
 	switch {
 	case r.JSON != nil && len(r.Body) > 0:
-		return q, errors.New("the request has both JSON and Body: set one of them")
+		return q, invalid("the request has both JSON and Body: set one of them")
 	case r.JSON != nil:
 		var err error
 		if q.Body, err = json.Marshal(r.JSON); err != nil {
-			return q, fmt.Errorf("cannot encode the body as JSON: %w", err)
+			return q, invalid("cannot encode the body as JSON: %v", err)
 		}
 		q.BodyKind = task.JSONBody
 	case len(r.Body) > 0:
 		q.BodyKind = task.BinaryBody
 	}
-	q.BodySize = len(q.Body)
-	return q, nil
-}
-
-// httpOf returns a request for the API.
-func httpOf(q task.Request) client.HTTP {
-	h := client.HTTP{URL: q.URL, Method: q.Method, Headers: q.Headers}
-	switch q.BodyKind {
-	case task.JSONBody:
-		h.Body = client.JSON(json.RawMessage(q.Body))
-	case task.BinaryBody:
-		h.Body = client.Bytes(q.Body)
+	if q.BodySize = len(q.Body); q.BodySize > task.MaxBody {
+		return q, invalid("the body has %d bytes, but may have at most %d", q.BodySize, task.MaxBody)
 	}
-	return h
+	return q, nil
 }

@@ -63,7 +63,7 @@ func TestAWrongRequestIsRefusedWithItsReason(t *testing.T) {
 			"the URL to call":    {},
 			"http":               {URL: "ftp://shop.example/"},
 			"must be one of GET": {URL: "https://shop.example/", Method: "TRACE"},
-			"http.body":          {URL: "https://shop.example/", Body: bytes.Repeat([]byte("x"), 1<<20+1)},
+			"the body has":       {URL: "https://shop.example/", Body: bytes.Repeat([]byte("x"), 1<<20+1)},
 			"both JSON and Body": {URL: "https://shop.example/", JSON: 1, Body: []byte("1")},
 			"cannot encode":      {URL: "https://shop.example/", JSON: func() {}},
 			"webhook-id":         {URL: "https://shop.example/", Headers: map[string]string{"webhook-id": "1"}},

@@ -23,8 +23,14 @@ const (
 	Admin               // it may change queues, namespaces and tokens, read the audit log, and copy the store
 )
 
-// Handler returns a handler for the whole API and the web page of a Node, which
-// must be called only once for each Node.
+// Server is an http.Handler for the whole API and the web page of a Node.
+type Server struct {
+	api  *api.Server
+	stop func()
+}
+
+// New returns a Server for n, which can have several, for example with different
+// rights on different paths.
 //
 // allow returns the rights of a request, for example from the session of its
 // user. It is called on the goroutine of the request, and again during long
@@ -38,7 +44,7 @@ const (
 // Tasks with a URL wait, unless the Node has Options.URLs. With it, an Access that
 // may create tasks makes this program send requests, to each address that URLs
 // opens.
-func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
+func New(n *foliot.Node, allow func(*http.Request) Access) *Server {
 	core := engine.Of(n)
 	server := api.New(api.Config{
 		Authorize: func(r *http.Request) *settings.AccessToken { return tokenOf(allow, r) },
@@ -49,8 +55,19 @@ func Handler(n *foliot.Node, allow func(*http.Request) Access) http.Handler {
 		Trusted:   core.Trusted,
 		Log:       core.Log(),
 	}, core.Store)
-	core.OnChange(server.Notify)
-	return server
+	return &Server{server, core.Listen(engine.Listener{Changed: server.Notify})}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(w, r) }
+
+// Close ends the requests that wait for the end of a task, with the state that it
+// has. Call it before http.Server.Shutdown, which would wait for them, and when
+// the program needs the Server no longer but goes on with the Node. Other
+// requests are still served. Close can be called again.
+func (s *Server) Close() {
+	s.stop()
+	s.api.Stop()
 }
 
 // tokenOf returns the rights of a request as an access token, or nil if the

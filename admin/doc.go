@@ -2,7 +2,7 @@
 // program. With them, operators see which tasks wait and why, and can move,
 // run, retry and cancel tasks. The command line uses the same API:
 //
-//	http.Handle("/timers/", http.StripPrefix("/timers", admin.Handler(node, allow)))
+//	http.Handle("/timers/", http.StripPrefix("/timers", admin.New(node, allow)))
 //
 //	foliot ls --server https://shop.example/timers
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/remote"
 )
 
 // order is the arguments of closeOrder.
@@ -57,20 +58,20 @@ func both(t *testing.T) (*foliot.Node, *client.Client, map[string]foliot.Schedul
 		return ctx.Err()
 	})
 	n := foliottest.StartWith(t, mux, foliot.Options{Grace: -1})
-	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
+	server := httptest.NewServer(admin.New(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
 	fatal.If(t, err)
 	t.Cleanup(c.Close)
-	return n, c, map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)}
+	return n, c, map[string]foliot.Scheduler{"node": n, "remote": remote.New(c)}
 }
 
 func TestGetNamesTheReasonWhyATaskDoesNotStart(t *testing.T) {
 	_, c, schedulers := both(t)
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	fatal.If(t, errOf(c.Queues.PauseUntil(t.Context(), "orders", until)))
+	fatal.If(t, errOf(c.Queues.Pause(t.Context(), "orders", client.Until(until))))
 	for name, s := range schedulers {
-		fatal.If(t, errOf(closeOrder.In(t.Context(), s, name, 0, order{}, foliot.Queue("orders"))))
+		fatal.If(t, errOf(closeOrder.In(t.Context(), s, name, 0, order{}, foliot.InQueue("orders"))))
 		i, err := s.Get(t.Context(), name)
 		if w := i.WaitsFor; err != nil || w.Reason != "pause" || !w.Until.Equal(until) || !strings.Contains(w.Detail, "the queue orders is paused") {
 			t.Errorf("the %s: %+v, %v", name, w, err)
@@ -84,7 +85,7 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			options := []foliot.Option{
-				foliot.Queue("orders"), foliot.WithPriority(foliot.High), foliot.Label("shop", "7"), foliot.Timeout(time.Minute),
+				foliot.InQueue("orders"), foliot.Priority(foliot.High), foliot.Label("shop", "7"), foliot.Timeout(time.Minute),
 				foliot.ExpireAfter(time.Hour), foliot.MaxAttempts(7), foliot.Backoff(2*time.Second, time.Minute), foliot.MaxAge(0),
 			}
 			made, err := closeOrder.In(ctx, s, name, 30*time.Minute, order{"42", 7}, options...)
@@ -115,8 +116,8 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			if _, err := s.Touch(ctx, name); err != nil {
 				t.Error(err)
 			}
-			if pending, err := s.Cancel(ctx, name); !pending || err != nil {
-				t.Errorf("cancelled: %v, %v", pending, err)
+			if c, err := s.Cancel(ctx, name); c.UnderWay || err != nil {
+				t.Errorf("cancelled: %+v, %v", c, err)
 			}
 			if i, err := s.Get(ctx, name); err != nil || i.State != foliot.StateCancelled {
 				t.Errorf("%+v, %v", i, err)
@@ -155,9 +156,9 @@ func TestARemoteSchedulerDoesTheSameAsANode(t *testing.T) {
 			}
 			rule := foliot.Every(time.Hour)
 			rule.Overlap, rule.Missed, rule.CatchupWindow = foliot.SkipOverlap, foliot.FireAll, -1
-			fatal.If(t, closeOrder.Schedule(ctx, s, name+"-hourly", rule, order{"h", 1}, foliot.Queue("orders")))
+			fatal.If(t, closeOrder.Schedule(ctx, s, name+"-hourly", rule, order{"h", 1}, foliot.InQueue("orders")))
 			r := stored(t, n, "@"+name+"-hourly")
-			if r.Recur.Overlap.String() != "skip" || r.Recur.Misfire.String() != "fire_all" || r.Recur.CatchupWindow != 0 || r.Recur.CatchupLimit != 100 || r.Request.Kind != "close-order" || r.Recur.Queue != "orders" {
+			if r.Recur.Overlap.String() != "skip" || r.Recur.Missed.String() != "fire_all" || r.Recur.CatchupWindow != 0 || r.Recur.CatchupLimit != 100 || r.Request.Kind != "close-order" || r.Recur.Queue != "orders" {
 				t.Errorf("the schedule: %+v", r.Recur)
 			}
 			if err := s.Unschedule(ctx, name+"-hourly"); err != nil {
@@ -176,7 +177,7 @@ func TestARemoteSchedulerRefusesTheOptionsThatANodeRefuses(t *testing.T) {
 		for what, o := range map[string]foliot.Option{
 			"MaxAttempts(-1)": foliot.MaxAttempts(-1), "MaxAge(-1)": foliot.MaxAge(-1), "ExpireAfter(-1)": foliot.ExpireAfter(-1),
 			"Timeout(0)": foliot.Timeout(0), "Backoff(0, 0)": foliot.Backoff(0, 0), "a short longest wait": foliot.Backoff(time.Hour, time.Second),
-			"Queue()": foliot.Queue(""), "WithPriority(200)": foliot.WithPriority(200),
+			"InQueue()": foliot.InQueue(""), "Priority(200)": foliot.Priority(200),
 		} {
 			if i, err := closeOrder.In(t.Context(), s, name, time.Hour, order{}, o); !errors.Is(err, foliot.ErrInvalid) {
 				t.Errorf("%s, a task with %s: %+v, %v", name, what, i, err)
@@ -195,7 +196,7 @@ func TestARemoteSchedulerStartsTasksAtOnceThatWereDueBefore1970(t *testing.T) {
 			task := name + "-" + what
 			if _, err := closeOrder.At(t.Context(), s, task, at, order{}); err != nil {
 				t.Errorf("%s: %v", task, err)
-			} else if got, err := c.Tasks.Wait(t.Context(), task); err != nil || got.State != foliot.StateDelivered {
+			} else if got, err := c.Tasks.Wait(t.Context(), task); err != nil || got.State != client.StateDelivered {
 				t.Errorf("%s: %+v, %v", task, got, err)
 			}
 			fatal.If(t, errOf(closeOrder.Put(t.Context(), s, task+"-moved", foliot.In(time.Hour), order{})))
@@ -237,7 +238,7 @@ func TestARemoteSchedulerShowsATaskAsANodeDoes(t *testing.T) {
 			t.Errorf("%s, during its first attempt: %+v, %v", name, i, err)
 		}
 		fatal.If(t, errOf(c.Queues.Pause(t.Context(), "paused")))
-		if i, err := closeOrder.In(t.Context(), s, name+"-held", 0, order{}, foliot.Queue("paused")); err != nil || i.State != foliot.StateScheduled {
+		if i, err := closeOrder.In(t.Context(), s, name+"-held", 0, order{}, foliot.InQueue("paused")); err != nil || i.State != foliot.StateScheduled {
 			t.Errorf("%s, in a paused queue: %+v, %v", name, i, err)
 		}
 	}
@@ -265,8 +266,8 @@ func TestARemoteSchedulerTakesNoDeadNoticeFromTheQueue(t *testing.T) {
 	n, c, schedulers := both(t)
 	fatal.If(t, errOf(c.Queues.Put(t.Context(), "paged", client.QueueSettings{OnDead: "https://pager.example/dead"})))
 	for name, s := range schedulers {
-		fatal.If(t, errOf(deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.Queue("paged"))))
-		fatal.If(t, deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.Queue("paged")))
+		fatal.If(t, errOf(deadOrder.In(t.Context(), s, name, time.Hour, order{}, foliot.InQueue("paged"))))
+		fatal.If(t, deadOrder.Schedule(t.Context(), s, name, foliot.Every(time.Hour), order{}, foliot.InQueue("paged")))
 		for _, record := range []string{name, "@" + name} {
 			if url := stored(t, n, record).OnDead; url != "" {
 				t.Errorf("%s notifies %s", record, url)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/client"
+	clientadmin "github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/internal/fatal"
 )
 
@@ -61,14 +62,14 @@ func entrances(c *client.Client, s foliot.Scheduler) map[string]func(context.Con
 			return err
 		},
 		"batch": func(ctx context.Context, at time.Time) error {
-			all, err := c.Tasks.CreateBatch(ctx, []client.Spec{{Name: "far", Work: call, At: at}})
+			all, err := c.Tasks.CreateMany(ctx, []client.Spec{{Name: "far", Work: call, At: at}})
 			if err == nil {
 				err = all[0].Err
 			}
 			return err
 		},
 		"move many": func(ctx context.Context, at time.Time) error {
-			_, err := c.Tasks.MoveMany(ctx, client.Filter{States: []client.State{client.Scheduled}}, client.NewDue{At: at})
+			_, err := c.Tasks.MoveMatching(ctx, client.Filter{States: []client.State{client.StateScheduled}}, client.NewDue{At: at})
 			return err
 		},
 		"publish": func(ctx context.Context, at time.Time) error {
@@ -91,11 +92,11 @@ func entrances(c *client.Client, s foliot.Scheduler) map[string]func(context.Con
 			return err
 		},
 		"pause": func(ctx context.Context, at time.Time) error {
-			_, err := c.Queues.PauseUntil(ctx, "far", at)
+			_, err := c.Queues.Pause(ctx, "far", client.Until(at))
 			return err
 		},
 		"token": func(ctx context.Context, at time.Time) error {
-			_, err := c.Tokens.Create(ctx, client.TokenSpec{Scope: client.ScopeRead, ExpiresAt: at})
+			_, err := clientadmin.New(c).Tokens.Create(ctx, clientadmin.TokenSpec{Scope: clientadmin.ScopeRead, ExpiresAt: at})
 			return err
 		},
 		"filter": func(ctx context.Context, at time.Time) error {

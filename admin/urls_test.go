@@ -10,9 +10,11 @@ import (
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
+	clientadmin "github.com/foliot/foliot/client/admin"
 	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/fatal"
-	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/remote"
+	"github.com/foliot/foliot/webhook"
 )
 
 // received is a request as a receiver got it.
@@ -22,26 +24,24 @@ type received struct {
 }
 
 func TestAProgramSendsTheSignedRequestsOfItsTasks(t *testing.T) {
-	keys, got := make([][]byte, 1), make(chan received, 10)
+	secrets, got := make([]string, 1), make(chan received, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got <- received{
 			r.Method, r.Header.Get("Foliot-Task"), string(body), r.Header.Get("Content-Type"), r.Header.Get("X-Color"),
-			webhook.Verify(keys, r.Header, body, time.Now()),
+			errOf(webhook.Verify(secrets, r.Header, body, webhook.Options{})),
 		}
 	}))
 	t.Cleanup(receiver.Close)
 	n := foliottest.StartWith(t, nil, foliot.Options{URLs: foliot.URLs("127.0.0.0/8"), Grace: -1})
-	server := httptest.NewServer(admin.Handler(n, func(*http.Request) admin.Access { return admin.Admin }))
+	server := httptest.NewServer(admin.New(n, func(*http.Request) admin.Access { return admin.Admin }))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
 	fatal.If(t, err)
-	secret, err := c.Secrets.Create(t.Context(), client.SecretSpec{})
+	secret, err := clientadmin.New(c).Secrets.Create(t.Context(), clientadmin.SecretSpec{})
 	fatal.If(t, err)
-	if keys[0], err = webhook.ParseSecret(secret.Secret); err != nil {
-		t.Fatal(err)
-	}
-	for name, s := range map[string]foliot.Scheduler{"node": n, "remote": foliot.Remote(c)} {
+	secrets[0] = secret.Secret
+	for name, s := range map[string]foliot.Scheduler{"node": n, "remote": remote.New(c)} {
 		for _, r := range []struct {
 			request foliot.Request
 			want    received

@@ -5,9 +5,12 @@ package dir
 
 import (
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/engine/directory"
 )
 
 // Store returns the store in the directory at path. foliot.Open creates the
 // directory if it does not exist. `foliot serve --data` uses the same format.
-func Store(path string) foliot.Store { return directory.Medium{Path: path} }
+func Store(path string) foliot.Store {
+	return engine.NewStore(directory.Medium{Path: path}).(foliot.Store)
+}

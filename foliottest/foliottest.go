@@ -19,12 +19,13 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/engine/memory"
 )
 
 // Store returns a store in memory, for foliot.Open. Each Open gets an empty
 // store, which is lost when its Node is closed.
-func Store() foliot.Store { return memory.Medium{} }
+func Store() foliot.Store { return engine.NewStore(memory.Medium{}).(foliot.Store) }
 
 // Start returns a running Node in memory, with the handlers of mux. At the end
 // of the test, the Node is stopped and closed, and the test fails if the Node

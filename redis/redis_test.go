@@ -2,15 +2,19 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/internal/fatal"
@@ -31,7 +35,7 @@ func TestAProgramWithARedisLinksTheseModules(t *testing.T) {
 
 func TestAnUnfitRedisIsRefusedWithoutNamingAFlag(t *testing.T) {
 	r := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
-	n, err := foliot.Open(t.Context(), Store("redis://"+r.Addr), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+	n, err := foliot.Open(t.Context(), parse(t, "redis://"+r.Addr), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		t.Fatal(n.Close())
 	}
@@ -40,10 +44,62 @@ func TestAnUnfitRedisIsRefusedWithoutNamingAFlag(t *testing.T) {
 	}
 }
 
+// parse returns the store at a URL.
+func parse(t *testing.T, url string) foliot.Store {
+	t.Helper()
+	st, err := Parse(url)
+	fatal.If(t, err)
+	return st
+}
+
+func TestParseReportsTheMistakesOfAURLAtOnceAndWithoutItsPassword(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://localhost":                       "begins with redis://",
+		"redis://:sesame@localhost?shards=3":     "a parameter after the ? is not one of",
+		"rediss://:sesame@localhost?ca=/no/file": "ca: ",
+	} {
+		if _, err := Parse(url); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestUseTakesTheSettingsOfTheProgramAndOpenReportsTheirMistakes(t *testing.T) {
+	r := redistest.New(t)
+	dialled := make(chan string, 100)
+	client := rueidis.ClientOption{InitAddress: []string{r.Addr}, DialCtxFn: func(ctx context.Context, to string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		dialled <- to
+		return d.DialContext(ctx, "tcp", to)
+	}}
+	work := foliot.NewKind[int]("work")
+	n, err := foliot.Open(t.Context(), Use(client, Options{Prefix: "shop", Durability: Async}), nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+	fatal.If(t, err)
+	if i, err := work.In(t.Context(), n, "a", time.Hour, 1); err != nil || i.Durability != "async" {
+		t.Errorf("%+v, %v", i, err)
+	}
+	same := program(t, "redis://"+r.Addr+"?prefix=shop", nil)
+	if _, err := same.Get(t.Context(), "a"); err != nil {
+		t.Errorf("the same prefix in a URL: %v", err)
+	}
+	fatal.If(t, n.Close())
+	if len(dialled) == 0 {
+		t.Error("the dialer of the program was not called")
+	}
+	for want, st := range map[string]foliot.Store{
+		"no InitAddress":              Use(rueidis.ClientOption{}, Options{}),
+		"the prefix must have":        Use(client, Options{Prefix: "{a}"}),
+		`unknown durability "synced"`: Use(client, Options{Durability: "synced"}),
+	} {
+		if _, err := foliot.Open(t.Context(), st, nil, foliot.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // program is a node of a test, with a handler that notes its tasks.
 func program(t *testing.T, url string, mux *foliot.Mux) *foliot.Node {
 	t.Helper()
-	n, err := foliot.Open(t.Context(), Store(url), mux, foliot.Options{Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
+	n, err := foliot.Open(t.Context(), parse(t, url), mux, foliot.Options{Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
 	fatal.If(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -119,8 +175,8 @@ func TestACancelReachesAHandlerInAnotherProcess(t *testing.T) {
 	}
 	<-began
 	asked := time.Now()
-	if pending, err := other.Cancel(t.Context(), "a"); pending || err != nil {
-		t.Errorf("%v, %v", pending, err)
+	if c, err := other.Cancel(t.Context(), "a"); !c.UnderWay || err != nil {
+		t.Errorf("%+v, %v", c, err)
 	}
 	if err := <-cause; !errors.Is(err, foliot.ErrCancelled) {
 		t.Errorf("the cause is %v", err)

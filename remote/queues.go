@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/client"
+)
+
+func (r *remote) Queues() foliot.Queues { return queues{r.client.Queues} }
+
+type queues struct{ client client.Queues }
+
+func (qs queues) Get(ctx context.Context, name string) (foliot.Queue, error) {
+	q, err := qs.client.Get(ctx, name)
+	if err != nil {
+		return foliot.Queue{}, translate("queue", name, err)
+	}
+	return queueOf(q), nil
+}
+
+func (qs queues) List(ctx context.Context) iter.Seq2[foliot.Queue, error] {
+	return func(yield func(foliot.Queue, error) bool) {
+		for q, err := range qs.client.List(ctx) {
+			if err != nil {
+				yield(foliot.Queue{}, translate("queue", "", err))
+				return
+			}
+			if !yield(queueOf(q), nil) {
+				return
+			}
+		}
+	}
+}
+
+func queueOf(q *client.Queue) foliot.Queue {
+	out := foliot.Queue{
+		Name: q.Name, QueueLimits: foliot.QueueLimits{Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination},
+		Paused: q.Paused, PausedUntil: q.PausedUntil, Tasks: map[foliot.State]int64{},
+	}
+	for state, n := range map[foliot.State]int64{
+		foliot.StateScheduled: q.Counts.Scheduled, foliot.StateRunning: q.Counts.Running, foliot.StateDelivered: q.Counts.Delivered,
+		foliot.StateCancelled: q.Counts.Cancelled, foliot.StateExpired: q.Counts.Expired, foliot.StateDead: q.Counts.Dead,
+	} {
+		if n > 0 {
+			out.Tasks[state] = n
+		}
+	}
+	return out
+}
+
+func (qs queues) Set(ctx context.Context, name string, l foliot.QueueLimits) error {
+	for tries := 1; ; tries++ {
+		var s client.QueueSettings
+		unchanged := client.IfNoneMatch()
+		q, err := qs.client.Get(ctx, name)
+		switch {
+		case err == nil && q.Version != 0:
+			s, unchanged = q.QueueSettings, client.IfMatch(q.ETag())
+		case err != nil && !errors.Is(err, client.ErrNotFound):
+			return translate("queue", name, err)
+		}
+		s.Rate, s.Burst, s.Concurrency, s.PerDestination = l.Rate, l.Burst, l.Concurrency, l.PerDestination
+		_, err = qs.client.Put(ctx, name, s, unchanged)
+		if !errors.Is(err, client.ErrPrecondition) || tries == maxConflicts {
+			return translate("queue", name, err)
+		}
+	}
+}
+
+func (qs queues) Pause(ctx context.Context, name string, until time.Time) error {
+	var options []client.CallOption
+	if !until.IsZero() {
+		options = append(options, client.Until(until))
+	}
+	_, err := qs.client.Pause(ctx, name, options...)
+	return translate("queue", name, err)
+}
+
+func (qs queues) Resume(ctx context.Context, name string) error {
+	_, err := qs.client.Resume(ctx, name)
+	return translate("queue", name, err)
+}
