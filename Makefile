@@ -67,7 +67,7 @@ test: checked ## gofmt, vet, build, and the tests of all packages in their short
 .PHONY: check
 check: FLAGS = $(RACE)
 check: PACKAGES = $(or $(PKG:./...=),./wheel ./internal/cli ./internal/store/pebblestore $$($(GO) list ./... | grep -v /test/prose))
-check: checked tooled ## everything that CI runs: all tests with the race detector, 10^7 operations on the engine, generated files, the web page in chromium (20 minutes)
+check: checked tooled ## what CI runs after make test: all tests with the race detector, 10^7 operations on the engine, generated files, the web page in chromium (20 minutes)
 	@CGO_ENABLED=1 $(GO) test -toolexec '$(COMPILE)' -vet=all $(FLAGS) -short -p $(AT_ONCE) -timeout 15m -run '$(RUN)' $(PACKAGES)
 	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
 	@cd tools && $(GO) test -count 1 -timeout 10m ./... # without -count 1, go would reuse results after changes of the main module
@@ -103,7 +103,7 @@ test-slow: checked tooled ## the tests of PKG in their long form, with the race 
 
 # The packages that programs import, and the systems for which they are vetted
 # and built without cgo. The processor of this machine runs the tests for 386.
-PUBLIC = ./wheel ./idle ./client . ./dir ./redis ./admin ./foliottest
+PUBLIC = ./wheel ./idle ./webhook ./client . ./dir ./redis ./admin ./foliottest
 SYSTEMS = linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64
 WHEEL_SYSTEMS = js/wasm wasip1/wasm plan9/amd64
 

@@ -53,11 +53,17 @@ func TestTheTypeScriptPackageWorksAsInstalled(t *testing.T) {
 		t.Errorf("the README compiles its program with another command than this test: %v", err)
 	}
 	command(t, project, nil, filepath.Join("node_modules", ".bin", "tsc"), compile...)
+	recipesInTypeScript(t, project, node, compile[:len(compile)-1:len(compile)-1])
 	env := serve(t)
 	for range 2 { // a reader runs it again, on the same server
 		if got := command(t, project, env, node, "program.js"); got != want {
 			t.Errorf("the program of the README prints\n%s\nand not\n%s", got, want)
 		}
+	}
+	// A CommonJS module can load the package, too.
+	save(t, filepath.Join(project, "common.cjs"), "const { Client, webhook } = require('@foliot/client')\nprocess.stdout.write(typeof Client + typeof webhook.verify)\n")
+	if got := command(t, project, nil, node, "--no-warnings", "common.cjs"); got != "functionfunction" {
+		t.Errorf("require finds %s", got)
 	}
 	save(t, filepath.Join(project, "version.js"), "import { version } from '@foliot/client'\nprocess.stdout.write(version)\n")
 	if got := command(t, project, nil, node, "version.js"); got != installed.Version {

@@ -57,8 +57,12 @@ func surfaceOf(doc *openapi.Document) (surface, error) {
 	return s, nil
 }
 
-// supported reports whether the packages have a method for an operation.
+// supported reports whether the packages have a method for an operation. Batches
+// are none: the packages make them of single calls.
 func supported(op openapi.Operation) bool {
+	if op.OperationID == "createTasks" {
+		return false
+	}
 	return op.OperationID == "whoami" || slices.ContainsFunc(op.Tags, func(tag string) bool {
 		return tag == "tasks" || tag == "schedules" || tag == "queues"
 	})

@@ -72,6 +72,9 @@ func (s Schema) Widen() Schema {
 	}
 	fields := map[string]Schema{}
 	for name, field := range s.Properties {
+		if _, zoned := s.Properties["timezone"]; zoned && name == "at" {
+			field.Format = "date-time" // or a local time, so the document gives no format
+		}
 		fields[name] = field.Widen()
 	}
 	s.Properties = fields

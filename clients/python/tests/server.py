@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import os
 import re
 import subprocess
 import threading
 import unittest
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from foliot import AsyncClient, Client
 
 BINARY = os.environ.get("FOLIOT_BINARY", "")
 if not BINARY:
@@ -83,3 +87,80 @@ def listen(test: unittest.TestCase | type[unittest.TestCase], answer: Callable[[
     else:
         test.addClassCleanup(stop)
     return f"http://127.0.0.1:{server.server_port}"
+
+
+class Blocking:
+    """AsyncClient with the methods of Client: its calls run in an event loop of another thread."""
+
+    def __init__(self, server: str, **options: Any) -> None:
+        self._wrap(AsyncClient(server, **options))
+
+    @classmethod
+    def of(cls, client: AsyncClient) -> Blocking:
+        """Return a client with the calls of another."""
+        made = cls.__new__(cls)
+        made._wrap(client)
+        return made
+
+    def _wrap(self, client: AsyncClient) -> None:
+        self.client = client
+        for name in ("tasks", "schedules", "queues"):
+            setattr(self, name, _Group(getattr(self.client, name)))
+
+    def whoami(self) -> object:
+        return run(self.client.whoami())
+
+    def close(self) -> None:
+        run(self.client.close())
+
+    def __enter__(self) -> Blocking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Group:
+    def __init__(self, group: object) -> None:
+        self._group = group
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            result = getattr(self._group, name)(*args, **options)
+            return iter(run(_all(result))) if name == "list" else run(result)
+
+        return call
+
+
+async def _all(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
+
+
+_loops: list[asyncio.AbstractEventLoop] = []
+
+
+def run(call: Coroutine[Any, Any, Any]) -> Any:
+    """Await a call in the event loop of another thread, which all tests share."""
+    if not _loops:
+        _loops.append(asyncio.new_event_loop())
+        thread = threading.Thread(target=_loops[0].run_forever, daemon=True)
+        thread.start()
+
+        def stop() -> None:
+            _loops[0].call_soon_threadsafe(_loops[0].stop)
+            thread.join()
+            _loops[0].close()
+
+        atexit.register(stop)
+    return asyncio.run_coroutine_threadsafe(call, _loops[0]).result()
+
+
+class Case(unittest.TestCase):
+    """A test of Client. A subclass with another client runs it for AsyncClient."""
+
+    client_of: ClassVar[Any] = Client
+
+    @classmethod
+    def open(cls, server: str, **options: Any) -> Client:
+        """Make a client."""
+        return cls.client_of(server, **options)

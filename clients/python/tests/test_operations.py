@@ -1,23 +1,23 @@
 from __future__ import annotations
 
-import http.client
+import concurrent.futures
 import json
 import re
 import threading
 import time
-import unittest
 import unittest.mock
 import urllib.request
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from foliot import Client, ProblemError, ReplacedError
+from foliot import ProblemError, ReplacedError, _http  # pyright: ignore[reportPrivateUsage]
 from foliot.types import HTTPInput, ScheduleRule, TaskInput
 
-from .server import Foliot, Request, listen
+from .server import Blocking, Case, Foliot, Request, listen
 
 
-class Operations(unittest.TestCase):
+class Operations(Case):
     status = 200
     bodies: list[bytes]
     seen: list[tuple[str, str]]  # method and path of each request
@@ -32,15 +32,15 @@ class Operations(unittest.TestCase):
             request.reply(cls.status)
 
         cls.http: HTTPInput = {"url": listen(cls, answer) + "/hook", "body": {"order": 42}}
-        cls.client = Client(cls.server.url)
+        cls.client = cls.open(cls.server.url)
         cls.addClassCleanup(cls.client.close)
-        send = http.client.HTTPConnection.request
+        make = _http.message
 
-        def record(self: http.client.HTTPConnection, method: str, url: str, *args: Any, **options: Any) -> None:
-            cls.seen.append((method, url.partition("?")[0]))
-            send(self, method, url, *args, **options)
+        def record(method: str, target: str, *rest: Any) -> bytes:
+            cls.seen.append((method, target.partition("?")[0]))
+            return make(method, target, *rest)
 
-        patch = unittest.mock.patch.object(http.client.HTTPConnection, "request", record)
+        patch = unittest.mock.patch("foliot._core.message", record)
         patch.start()
         cls.addClassCleanup(patch.stop)
 
@@ -56,13 +56,13 @@ class Operations(unittest.TestCase):
         self.assertEqual(tasks.put("typed", {"at": due, "timeout": timedelta(seconds=3), "http": self.http})["timeout"], "3s")
         self.assertEqual(tasks.get("typed", wait=timedelta(milliseconds=1))["due_at"], text)
         self.assertEqual([task["name"] for task in tasks.list(due_after=due - timedelta(seconds=1), due_before=due + timedelta(seconds=1))], ["typed"])
-        self.assertEqual(tasks.move("typed", delay=timedelta(hours=1.5)).get("delay"), "1h30m0s")
+        self.assertEqual(tasks.move("typed", delay=timedelta(hours=1.5)).get("delay"), "1h30m")
         self.assertEqual(tasks.move("typed", at=due)["due_at"], text)
-        self.assertEqual(tasks.move_many({"at": due}, prefix="typed")["changed"], 1)
-        self.assertEqual([result["status"] for result in tasks.create_batch([{"at": due, "http": self.http}])], [201])
+        self.assertEqual(tasks.move_matching({"at": due}, prefix="typed")["changed"], 1)
+        self.assertEqual([result.task["due_at"] for result in tasks.create_many([{"at": due, "http": self.http}])], [text])
         self.assertEqual(tasks.publish(self.http["url"], b"x", at=due)["due_at"], text)
-        self.assertEqual(tasks.publish(self.http["url"], b"x", delay=timedelta(days=1)).get("delay"), "24h0m0s")
-        self.assertTrue(self.client.queues.pause("typed", for_=timedelta(minutes=1))["paused"])
+        self.assertEqual(tasks.publish(self.http["url"], b"x", delay=timedelta(days=1)).get("delay"), "24h")
+        self.assertTrue(self.client.queues.pause("typed", until=due)["paused"])
 
     def test_a_call_that_asks_for_nothing_is_refused(self) -> None:
         self.client.tasks.put("idle", {"delay": "1h", "http": self.http})
@@ -76,8 +76,8 @@ class Operations(unittest.TestCase):
 
     def test_one_idempotency_key_creates_one_task(self) -> None:
         spec: TaskInput = {"delay": "1h", "http": self.http}
-        first = self.client.tasks.create(spec, idempotency_key="message-7")
-        self.assertEqual(self.client.tasks.create(spec, idempotency_key="message-7")["id"], first["id"])
+        first = self.client.tasks.create(spec, key="message-7")
+        self.assertEqual(self.client.tasks.create(spec, key="message-7")["id"], first["id"])
         self.assertNotEqual(self.client.tasks.create(spec)["id"], first["id"])
 
     def test_a_refusal_has_the_status_the_code_the_detail_and_the_field(self) -> None:
@@ -110,8 +110,8 @@ class Operations(unittest.TestCase):
         left = due.timestamp() - time.time()
         self.assertTrue(3600 < left <= 7201, left)
         cancelled = tasks.cancel("order-2")
-        self.assertEqual((cancelled["state"], cancelled.get("under_way")), ("cancelled", None))
-        self.assertTrue(tasks.cancel("order-2").get("already"))
+        self.assertEqual((cancelled.task["state"], cancelled.under_way, cancelled.already), ("cancelled", False, False))
+        self.assertTrue(tasks.cancel("order-2").already)
 
     def test_a_task_is_run_at_once_and_a_dead_task_is_retried(self) -> None:
         tasks = self.client.tasks
@@ -143,29 +143,93 @@ class Operations(unittest.TestCase):
         waiting.join()
         self.assertIsInstance(raised[0], ReplacedError)
 
-    def test_batches_lists_and_changes_by_a_filter(self) -> None:
+    def test_many_lists_and_changes_by_a_filter(self) -> None:
         tasks = self.client.tasks
         specs: list[TaskInput] = [{"name": f"many-{i}", "delay": "1h", "queue": "many", "http": self.http} for i in range(1203)]
         specs[5]["delay"] = "soon"
         specs[1100]["name"] = "many-0"
-        results = tasks.create_batch(specs)
+        results = tasks.create_many(specs)
         self.assertEqual(len(results), len(specs))
-        self.assertEqual((results[0]["status"], results[5]["status"], results[5].get("field")), (201, 400, "delay"))
-        self.assertEqual((results[1100].get("code"), results[1202].get("name")), ("exists", "many-1202"))
+        self.assertEqual((results[0].task["name"], results[1202].task["name"]), ("many-0", "many-1202"))
+        for i, field, code in ((5, "delay", "bad_duration"), (1100, None, "exists")):
+            error = results[i].error
+            assert isinstance(error, ProblemError)
+            self.assertEqual((error.field, error.code, error.maybe_applied), (field, code, False))
+            with self.assertRaises(ProblemError):
+                results[i].task
         self.assertEqual(len({task["name"] for task in tasks.list(queue="many", limit=100)}), 1201)
         self.assertEqual(list(tasks.list(queue="many", state=["dead"])), [])
         page = tasks.page(queue="many", limit=10, include="body")
         self.assertEqual([task.get("http", {}).get("body") for task in page["tasks"]], [{"order": 42}] * 10)
-        self.assertEqual(tasks.move_many({"by": "1h"}, queue="many", prefix="many-1")["changed"], 313)
-        self.assertEqual(tasks.cancel_many(queue="many", dry_run=True).get("matched"), 1201)
+        self.assertEqual(tasks.move_matching({"by": "1h"}, queue="many", prefix="many-1")["changed"], 313)
+        self.assertEqual(tasks.cancel_matching(queue="many", dry_run=True).get("matched"), 1201)
         with self.assertRaises(ProblemError) as raised:
-            tasks.cancel_many(queue="many", expect=3)
+            tasks.cancel_matching(queue="many", expect=3)
         self.assertEqual((raised.exception.code, (raised.exception.problem or {}).get("count")), ("count_differs", 1201))
-        self.assertEqual(tasks.cancel_many(queue="many", expect=1201)["changed"], 1201)
-        self.assertEqual(tasks.retry_many(queue="many")["changed"], 0)
+        self.assertEqual(tasks.cancel_matching(queue="many", expect=1201)["changed"], 1201)
+        self.assertEqual(tasks.retry_matching(queue="many")["changed"], 0)
         with self.assertRaises(ProblemError) as raised:
-            tasks.cancel_many()
+            tasks.cancel_matching()
         self.assertEqual(raised.exception.code, "no_filter")
+
+    def test_many_tasks_are_put_and_cancelled_each_with_its_own_result(self) -> None:
+        tasks = self.client.tasks
+        specs: list[TaskInput] = [{"name": f"own-{i}", "delay": "1h", "http": self.http} for i in range(3)]
+        put = tasks.put_many([*specs, {"name": "bad name", "delay": "1h", "http": self.http}])
+        self.assertEqual([result.error is None for result in put], [True, True, True, False])
+        self.assertEqual(put[1].task.get("etag"), tasks.get("own-1").get("etag"))
+        self.assertTrue(tasks.cancel("own-2", if_match=put[2].task.get("etag")).task)
+        cancelled = tasks.cancel_many(["own-0", "own-2", "never-made"])
+        self.assertEqual([result.task.get("already") for result in cancelled[:2]], [None, True])
+        self.assertRegex(str(cancelled[2].error), "^cancel never-made: ")
+        self.assertEqual(tasks.create_many([]), [])
+        with self.assertRaisesRegex(ValueError, r"tasks\[1\] has no name"):
+            tasks.put_many([specs[0], {"delay": "1h", "http": self.http}])
+        with self.assertRaisesRegex(TypeError, "expected a list of names"):
+            tasks.cancel_many("own-0")
+
+    def test_calls_at_the_same_time_share_requests_and_each_has_its_own_result(self) -> None:
+        tasks = self.client.tasks
+
+        def spec(i: int) -> TaskInput:
+            return {"name": f"same-{i}", "delay": "1h", "http": self.http}
+
+        def together(calls: list[Callable[[], Any]]) -> list[Any]:
+            def outcome(call: Callable[[], Any]) -> Any:
+                ready.wait()
+                try:
+                    return call()
+                except ProblemError as error:
+                    return error.code
+
+            ready = threading.Barrier(len(calls))
+            with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+                return list(pool.map(outcome, calls))
+
+        first = tasks.create(spec(7), key="key-7")
+        made = together([lambda i=i: tasks.create(spec(i), key=f"key-{i}") for i in range(40)])
+        self.assertEqual([task["name"] for task in made], [f"same-{i}" for i in range(40)])
+        self.assertEqual(made[7]["id"], first["id"])
+        self.assertEqual(made[30].get("etag"), tasks.get("same-30").get("etag"))
+        self.assertEqual(tasks.create(spec(20), key="key-20")["id"], made[20]["id"])
+        touches: list[Callable[[], Any]] = [lambda i=i: tasks.touch(f"same-{i}")["name"] for i in range(8)]
+        mixed: list[Callable[[], Any]] = [
+            lambda: tasks.create(spec(9)),
+            lambda: tasks.put("same-10", spec(10), if_match='"x.1"'),
+            lambda: tasks.put("same-11", {**spec(11), "delay": "2h"}, if_match=made[11]["etag"]).get("delay"),
+            lambda: tasks.cancel("same-12", if_match=made[12]["etag"]).task["state"],
+            lambda: tasks.cancel("never-made"),
+            lambda: tasks.create({**spec(100), "delay": "soon"}),
+        ]
+        self.assertEqual(together(touches + mixed), [*(f"same-{i}" for i in range(8)), "exists", "precondition_failed", "2h", "cancelled", "not_found", "bad_duration"])
+
+    def test_a_local_time_has_a_time_zone(self) -> None:
+        tasks, local = self.client.tasks, "2031-03-30 09:00"
+        zone: TaskInput = {"at": local, "timezone": "Europe/Berlin", "http": self.http}
+        self.assertEqual(tasks.put("local", zone)["due_at"], "2031-03-30T07:00:00.000Z")
+        self.assertEqual(tasks.move("local", at="2031-12-30T09:00", timezone="Europe/Berlin")["due_at"], "2031-12-30T08:00:00.000Z")
+        self.assertEqual(tasks.create_many([zone])[0].task["due_at"], "2031-03-30T07:00:00.000Z")
+        self.assertEqual(tasks.move_matching({"at": local, "timezone": "Europe/Berlin"}, prefix="local")["changed"], 1)
 
     def test_a_request_is_published_with_its_body_and_headers(self) -> None:
         headers = {"Content-Type": "text/csv", "X-Shop": "a"}
@@ -196,7 +260,7 @@ class Operations(unittest.TestCase):
     def test_a_queue_is_put_paused_resumed_purged_and_deleted(self) -> None:
         queues = self.client.queues
         made = queues.put("bulk", {"rate": 5, "concurrency": 2})
-        queues.pause("bulk", for_="10m", if_match=made.get("etag"))
+        queues.pause("bulk", until="2035-01-02T03:04:05Z", if_match=made.get("etag"))
         paused = queues.get("bulk")
         self.assertTrue(paused["paused"] and paused.get("paused_until"))
         self.assertIn("bulk", [queue["name"] for queue in queues.list(limit=1)])
@@ -225,3 +289,7 @@ class Operations(unittest.TestCase):
         }
         self.assertGreater(len(operations), 30)
         self.assertEqual(operations - called, set())
+
+
+class OperationsAsync(Operations):
+    client_of = Blocking

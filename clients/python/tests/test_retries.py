@@ -10,12 +10,13 @@ import time
 import unittest
 import urllib.parse
 from collections.abc import Callable
+from typing import Any
 from unittest import mock
 
 from foliot import Client, FoliotError, ProblemError, RetryPolicy, TransportError
 from foliot.types import TaskInput
 
-from .server import Foliot, Request, listen
+from .server import Blocking, Case, Foliot, Request, listen
 
 SPEC: TaskInput = {"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}
 Fault = Callable[[Request], None]
@@ -31,12 +32,12 @@ def hang_up(request: Request) -> None:
     request.connection.shutdown(socket.SHUT_RDWR)
 
 
-class Retries(unittest.TestCase):
+class Retries(Case):
     @classmethod
     def setUpClass(cls) -> None:
         cls.server = Foliot(cls.addClassCleanup)
 
-    def front(self, *faults: Fault) -> tuple[Client, list[Request]]:
+    def front(self, *faults: Fault, **options: Any) -> tuple[Client, list[Request]]:
         """Start a server in front of foliot. For each request it takes the next fault. Without one it forwards."""
         left = list(faults)
         requests: list[Request] = []
@@ -54,7 +55,7 @@ class Retries(unittest.TestCase):
             request.reply(reply.status, reply.read(), {"Content-Type": reply.headers["Content-Type"]})
             forward.close()
 
-        client = Client(listen(self, answer), retry=RetryPolicy(min_backoff=0.005))
+        client = self.open(listen(self, answer), retry=RetryPolicy(min_backoff=0.005), **options)
         self.addCleanup(client.close)
         return client, requests
 
@@ -81,16 +82,15 @@ class Retries(unittest.TestCase):
 
     def test_requests_that_are_not_idempotent_are_never_repeated_if_they_may_have_arrived(self) -> None:
         calls: dict[str, Callable[[Client], object]] = {
-            "batch": lambda c: c.tasks.create_batch([SPEC]),
             "patch": lambda c: c.tasks.patch("x", {"queue": "other"}),
             "move": lambda c: c.tasks.move("x", delay="1h"),
             "run": lambda c: c.tasks.run("x"),
             "retry": lambda c: c.tasks.retry("x"),
             "cancel with a condition": lambda c: c.tasks.cancel("x", if_match='"1.1"'),
             "touch with a condition": lambda c: c.tasks.touch("x", if_match='"1.1"'),
-            "cancel many": lambda c: c.tasks.cancel_many(all=True),
-            "retry many": lambda c: c.tasks.retry_many(all=True),
-            "move many": lambda c: c.tasks.move_many({"by": "1h"}, all=True),
+            "cancel matching": lambda c: c.tasks.cancel_matching(all=True),
+            "retry matching": lambda c: c.tasks.retry_matching(all=True),
+            "move matching": lambda c: c.tasks.move_matching({"by": "1h"}, all=True),
             "delete a schedule": lambda c: c.schedules.delete("x"),
             "put a schedule with a condition": lambda c: c.schedules.put("x", {"every": "1m", "task": {}}, if_none_match="*"),
             "delete a queue": lambda c: c.queues.delete("x"),
@@ -105,16 +105,13 @@ class Retries(unittest.TestCase):
                     self.assertEqual(len(requests), 1)
                     self.assertTrue(raised.exception.maybe_applied)
 
-    def test_a_request_that_certainly_did_not_arrive_is_repeated_even_a_batch(self) -> None:
+    def test_a_request_that_certainly_did_not_arrive_is_repeated(self) -> None:
         client, requests = self.front(refuse(429))
-        self.assertEqual(client.tasks.create_batch([{**SPEC, "name": "late-batch"}])[0]["status"], 201)
+        client.tasks.create({**SPEC, "name": "late"})
         self.assertEqual(len(requests), 2)
-
-    def test_an_error_of_a_later_batch_has_the_results_of_the_earlier_ones(self) -> None:
-        client, _ = self.front(lambda request: request.reply(200, b'{"results":[{"status":201}]}', {"Content-Type": "application/json"}), refuse(500))
-        with self.assertRaises(ProblemError) as raised:
-            client.tasks.create_batch([SPEC] * 1001)
-        self.assertEqual(raised.exception.results, [{"status": 201}])
+        client, requests = self.front(refuse(429))
+        client.tasks.patch("late", {"priority": "low"})
+        self.assertEqual(len(requests), 2)
 
     def test_a_redirect_is_not_followed_and_another_server_is_named_as_such(self) -> None:
         client, requests = self.front(
@@ -136,18 +133,18 @@ class Retries(unittest.TestCase):
 
         url = listen(self, never)
         with self.assertRaisesRegex(TransportError, "timed out"):
-            Client(url, timeout=0.05, retry=RetryPolicy(attempts=2, min_backoff=0.001)).tasks.page()
+            self.open(url, timeout=0.05, retry=RetryPolicy(attempts=2, min_backoff=0.001)).tasks.page()
 
     def test_a_server_that_does_not_run_is_a_transport_error_and_nothing_was_applied(self) -> None:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
-            client = Client(f"http://127.0.0.1:{unused.getsockname()[1]}", retry=RetryPolicy(attempts=2, min_backoff=0.001))
+            client = self.open(f"http://127.0.0.1:{unused.getsockname()[1]}", retry=RetryPolicy(attempts=2, min_backoff=0.001))
             with self.assertRaises(TransportError) as raised:
-                client.tasks.create_batch([SPEC])
+                client.tasks.patch("x", {})
         self.assertFalse(raised.exception.maybe_applied)
 
     def tls(self, answer: bytes) -> tuple[TransportError, int]:
-        """Send a batch to a server that ends each TLS handshake with an answer. Return the error, and the number of connections."""
+        """Send a call to a server that ends each TLS handshake with an answer. Return the error, and the number of connections."""
         connections: list[object] = []
 
         class Handler(socketserver.BaseRequestHandler):
@@ -158,10 +155,10 @@ class Retries(unittest.TestCase):
 
         with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
             threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-            client = Client(f"https://127.0.0.1:{server.server_address[1]}", retry=RetryPolicy(attempts=3, min_backoff=0.001))
+            client = self.open(f"https://127.0.0.1:{server.server_address[1]}", retry=RetryPolicy(attempts=3, min_backoff=0.001))
             try:
                 with self.assertRaises(TransportError) as raised:
-                    client.tasks.create_batch([SPEC])
+                    client.tasks.patch("x", {})
             finally:
                 server.shutdown()
         return raised.exception, len(connections)
@@ -224,7 +221,7 @@ class Retries(unittest.TestCase):
             client.tasks.wait("x", timeout=0.5)
 
     def test_a_connection_is_used_again_and_threads_have_their_own(self) -> None:
-        client, requests = self.front()
+        client, requests = self.front(batching=False)
         for _ in range(5):
             client.tasks.page()
         self.assertEqual(len({request.client_address for request in requests}), 1)
@@ -264,7 +261,7 @@ class Retries(unittest.TestCase):
     def test_calls_go_on_across_a_restart_of_the_server_and_no_task_is_lost(self) -> None:
         directory = tempfile.mkdtemp(prefix="foliot-restart-")
         one = Foliot(self.addCleanup, store=directory)
-        client = Client(one.url, retry=RetryPolicy(attempts=40, max_backoff=0.25))
+        client = self.open(one.url, retry=RetryPolicy(attempts=40, max_backoff=0.25))
         self.addCleanup(client.close)
         client.tasks.create({**SPEC, "name": "survives"})
         states: list[str] = []
@@ -289,17 +286,24 @@ class Retries(unittest.TestCase):
     def test_an_invalid_server_token_or_name_is_refused_before_anything_is_sent(self) -> None:
         for url, problem in (("foliot.internal", "expected a URL"), ("http://user:secret@127.0.0.1", "pass token"), ("http://127.0.0.1/?x=1", "query")):
             with self.assertRaisesRegex(ValueError, problem):
-                Client(url)
+                self.open(url)
         with self.assertRaisesRegex(ValueError, "invalid token"):
-            Client(self.server.url, token="two words")
+            self.open(self.server.url, token="two words")
         with self.assertRaisesRegex(ValueError, "invalid name"):
-            Client(self.server.url).tasks.get("..")
+            self.open(self.server.url).tasks.get("..")
 
     def test_a_token_is_sent_and_a_server_without_it_refuses_the_call(self) -> None:
         own = Foliot(self.addCleanup)
         token = own.command("token", "create", "--scope", "admin", "--for", "operator")
-        with Client(own.url, token=token) as client:
+        with self.open(own.url, token=token) as client:
             self.assertTrue(client.whoami()["secured"])
-        with Client(own.url) as client, self.assertRaises(ProblemError) as raised:
+        with self.open(own.url) as client, self.assertRaises(ProblemError) as raised:
             client.whoami()
         self.assertEqual((raised.exception.status, raised.exception.code), (401, "token_required"))
+
+
+class RetriesAsync(Retries):
+    client_of = Blocking
+
+    def test_a_child_process_uses_no_connection_of_its_parent(self) -> None:
+        self.skipTest("the child has no event loop")

@@ -1,35 +1,12 @@
-import { FoliotError, ProblemError, textOf, TransportError } from './errors.js'
-import { type CallOptions, checkNumber, type ClientOptions, type ConditionOptions } from './options.js'
-import { checkRetry, pauseAfter, retryAfter, sleep } from './retry.js'
+import { Batches } from './batches.js'
+import { Attempt, type Call, checkHeader } from './call.js'
+import { take } from './coalescer.js'
+import { FoliotError, ProblemError, share, textOf, TransportError } from './errors.js'
+import { type AllOptions, type CallOptions, checkNumber, type ClientOptions } from './options.js'
+import { checkRetry, retryAfter, sleep } from './retry.js'
 import { after } from './timer.js'
 import type { Problem } from './types.gen.js'
 import { version } from './version.gen.js'
-
-/** One use of one route. */
-export interface Call {
-  /** Verb and name, for errors. */
-  op: string
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  path: string
-  query?: object
-  headers?: Record<string, string | undefined>
-  /** The body, as JSON. */
-  json?: unknown
-  /** The body, if it is not JSON. */
-  body?: string | Uint8Array
-  /** The field of the reply that the client itself reads: id, or a list. */
-  reads?: 'id' | 'tasks' | 'schedules' | 'queues' | 'results'
-  /** The server can apply the call twice without harm. */
-  repeatable: boolean
-  /** Milliseconds in addition to the client's timeout. */
-  extra?: number
-}
-
-/** The parameters of fetch for all requests of a call. */
-interface Prepared {
-  url: string
-  init: RequestInit
-}
 
 /** A reply. Without text it is longer than maxReply. */
 interface Reply {
@@ -46,6 +23,7 @@ export class Connection {
   private readonly headers: Record<string, string>
   private readonly timeout: number
   private readonly options: ClientOptions
+  private readonly batches: Batches | undefined
 
   constructor(server: string, options: ClientOptions) {
     this.base = parseServer(server)
@@ -54,63 +32,79 @@ export class Connection {
     checkNumber('timeout', this.timeout, Number.MIN_VALUE, 'milliseconds above 0, or Infinity for no limit')
     checkRetry(options.retry ?? {})
     if (options.fetch !== undefined && typeof options.fetch !== 'function') throw new TypeError('invalid fetch: expected a function')
-    this.headers = { 'User-Agent': checkText('userAgent', options.userAgent ?? 'foliot-typescript/' + version) }
+    this.headers = { 'User-Agent': checkHeader('User-Agent', options.userAgent ?? 'foliot-typescript/' + version, 'userAgent') }
     if (options.token) {
       if (/[^!-~]/.test(options.token)) throw new TypeError('invalid token: it has a space, a line break or another character that is not allowed')
       this.headers['Authorization'] = 'Bearer ' + options.token
     }
-    if (options.namespace) this.headers['Foliot-Namespace'] = checkText('namespace', options.namespace)
+    if (options.namespace) this.headers['Foliot-Namespace'] = checkHeader('Foliot-Namespace', options.namespace, 'namespace')
+    if (options.batching ?? true) this.batches = new Batches((attempts, signal) => this.exchange(attempts, signal))
   }
 
   /**
    * Sends a call, and repeats it if that is allowed. Returns the JSON of the reply, with the ETag as etag. If the call
-   * cannot be sent, because a header or the body is invalid, it throws a TypeError and sends nothing.
+   * cannot be sent, because an option, a header or the body is invalid, it throws a TypeError and sends nothing.
    */
-  async call<T>(c: Call, { signal }: CallOptions = {}): Promise<T> {
-    const request = this.prepare(c)
-    let maybeApplied = false
-    for (let requests = 1; ; requests++) {
-      try {
-        return decode<T>(c, this.base, await this.once(c, request, signal))
-      } catch (error) {
-        if (!(error instanceof FoliotError)) throw error
-        error.maybeApplied = maybeApplied ||= error.maybeApplied
-        const pause = pauseAfter(error, requests, c.repeatable, this.options.retry ?? {})
-        if (pause === undefined) throw error
-        await sleep(pause, signal)
-      }
+  async call<T>(c: Call, options: AllOptions = {}): Promise<T> {
+    const attempt = new Attempt(c, options)
+    const { signal } = options
+    for (;;) {
+      const outcome = this.batches && c.verb ? await this.batches.send(attempt, signal) : (await this.exchange([attempt], signal))[0]
+      if (!(outcome instanceof FoliotError)) return outcome as T
+      const pause = attempt.failed(outcome, this.options.retry ?? {})
+      if (pause === undefined) throw outcome
+      await sleep(pause, signal)
     }
   }
 
-  private async once(c: Call, { url, init }: Prepared, signal: AbortSignal | undefined): Promise<Reply> {
+  /** Sends calls in batches, and repeats those for which that is allowed. Returns the reply or the error of each. */
+  async many<T>(calls: Call[], options: CallOptions = {}): Promise<Array<T | FoliotError>> {
+    const attempts = calls.map((c) => new Attempt(c, options)) // a call that cannot be sent is found before the first request
+    const results = new Map<Attempt, T | FoliotError>()
+    for (let left = [...attempts]; left.length > 0;) {
+      const again: Attempt[] = []
+      let longest = 0
+      while (left.length > 0) {
+        const batch = take(left)
+        const outcomes = await this.exchange(batch, options.signal)
+        batch.forEach((attempt, i) => {
+          const outcome = outcomes[i]
+          const pause = outcome instanceof FoliotError ? attempt.failed(outcome, this.options.retry ?? {}) : undefined
+          if (pause === undefined) return results.set(attempt, outcome as T | FoliotError)
+          longest = Math.max(longest, pause)
+          return again.push(attempt)
+        })
+      }
+      if (again.length > 0) await sleep(longest, options.signal)
+      left = again
+    }
+    return attempts.map((attempt) => results.get(attempt)!)
+  }
+
+  /** Sends calls in one request. Returns the reply of each, or its FoliotError. */
+  private async exchange(attempts: Attempt[], signal: AbortSignal | undefined): Promise<unknown[]> {
     signal?.throwIfAborted()
+    const one = attempts.length === 1 ? attempts[0] : undefined
     const late = new AbortController()
-    const cancel = after(this.timeout + (c.extra ?? 0), () => late.abort(new Error('timed out')))
+    const cancel = after(this.timeout + (one?.call.extra ?? 0), () => late.abort(new Error('timed out')))
     const stop = () => late.abort(signal?.reason)
     signal?.addEventListener('abort', stop, { once: true })
+    let reply: Reply
     try {
-      const response = await (this.options.fetch ?? fetch)(url, { ...init, signal: late.signal })
-      return { response, text: await read(response) }
+      const init = one
+        ? { method: one.call.method, headers: { ...this.headers, ...one.headers }, body: one.body as BodyInit | undefined }
+        : { method: 'POST', headers: { ...this.headers, 'Content-Type': 'application/json' }, body: `{"calls":[${attempts.map((attempt) => attempt.item)}]}` }
+      // The API never redirects: a redirect comes from another server, which must not get the token.
+      const response = await (this.options.fetch ?? fetch)(this.base + (one?.target ?? '/v1/tasks/batch'), { ...init, redirect: 'manual', signal: late.signal })
+      reply = { response, text: await read(response) }
     } catch (error) {
       if (signal?.aborted) throw signal.reason
-      throw new TransportError(c.op, this.base, error)
+      return share(attempts.map(({ call }) => new TransportError(call.op, this.base, error)))
     } finally {
       cancel()
       signal?.removeEventListener('abort', stop)
     }
-  }
-
-  /** Encodes a call. It throws all errors that do not depend on the network. */
-  private prepare(c: Call): Prepared {
-    const headers = new Headers(this.headers)
-    for (const [name, value] of Object.entries(c.headers ?? {})) {
-      if (value !== undefined) headers.set(name, value)
-    }
-    if (c.json !== undefined) headers.set('Content-Type', 'application/json')
-    const body = c.json === undefined ? c.body ?? undefined : encode(c.json)
-    if (body !== undefined && typeof body !== 'string' && !ArrayBuffer.isView(body)) throw new TypeError('invalid body: expected a string or a Uint8Array')
-    // The API never redirects: a redirect comes from another server, which must not get the token.
-    return { url: this.base + c.path + queryOf(c.query), init: { method: c.method, headers, body: body as BodyInit | undefined, redirect: 'manual' } }
+    return decode(attempts, this.base, reply)
   }
 }
 
@@ -133,21 +127,40 @@ async function read(response: Response): Promise<string | undefined> {
   }
 }
 
-/** Returns the JSON of a reply, or throws a ProblemError. */
-function decode<T>(c: Call, server: string, { response, text }: Reply): T {
+/** Returns the JSON of the reply to each call of a request, or its ProblemError. */
+function decode(attempts: Attempt[], server: string, { response, text }: Reply): unknown[] {
   const media = (response.headers.get('Content-Type') ?? '').split(';')[0]!.trim().toLowerCase()
   const parsed = media === 'application/json' || media === 'application/problem+json' ? parse(text ?? '') : undefined
-  if (response.ok && media === 'application/json' && parsed && suits(c, parsed)) {
-    const etag = response.headers.get('ETag')
-    return (etag === null ? parsed : { ...parsed, etag }) as T
+  if (response.ok && media === 'application/json' && parsed) {
+    const results = parsed['results']
+    if (attempts.length === 1) {
+      const etag = response.headers.get('ETag')
+      if (suits(attempts[0]!.call, parsed)) return [etag === null ? parsed : { ...parsed, etag }]
+    } else if (Array.isArray(results) && results.length === attempts.length) {
+      return attempts.map(({ call }, i) => outcome(call, server, results[i]))
+    }
   }
   const problem = media === 'application/problem+json' && textOf(parsed?.['code']) ? (parsed as unknown as Problem) : undefined
-  const { status } = response
   const lacks = text === undefined ? 'with more than 64 MiB' : `without a Foliot ${response.ok ? 'reply' : 'error'}`
+  return share(attempts.map(({ call }) => problemError(call, server, response.status, problem, lacks, retryAfter(response.headers))))
+}
+
+/** Returns the reply to a call of a batch, or its ProblemError. */
+function outcome(call: Call, server: string, result: unknown): unknown {
+  const { status, task, code, retry_after }: Record<string, unknown> = Object(result)
+  if (typeof status === 'number' && status >= 200 && status < 300 && typeof task === 'object' && task !== null) {
+    const { id, version } = task as Record<string, unknown>
+    return { ...task, etag: `"${id}.${version}"` }
+  }
+  const problem = typeof status === 'number' && status >= 300 && textOf(code) ? (result as Problem) : undefined
+  const pause = typeof retry_after === 'number' && retry_after > 0 ? retry_after * 1000 : 0
+  return problemError(call, server, problem ? Number(status) : 200, problem, 'without a Foliot reply', problem ? pause : 0)
+}
+
+function problemError(call: Call, server: string, status: number, problem: Problem | undefined, lacks: string, pause: number): ProblemError {
   const detail = problem ? textOf(problem.detail) ?? textOf(problem.title) ?? problem.code : `${server} replied ${status} ${lacks}: is it a Foliot server?`
-  const rejected = status >= 300 && status < 500
-  const refused = rejected || problem?.code === 'capacity' || problem?.code === 'store_unfit'
-  throw new ProblemError(c.op, status, problem, detail, retryAfter(response.headers), !refused)
+  const refused = (status >= 300 && status < 500) || problem?.code === 'capacity' || problem?.code === 'store_unfit'
+  return new ProblemError(call.op, status, problem, detail, pause, !refused)
 }
 
 /** Returns the object of a JSON text, or undefined if it is not an object. */
@@ -172,65 +185,4 @@ function parseServer(server: string): string {
   if (url.username || url.password) throw new TypeError("the server's URL must not have a user name or password: set the option token")
   if (url.search || url.hash) throw new TypeError("the server's URL must not have a query or a fragment")
   return (url.origin + url.pathname).replace(/\/+$/, '')
-}
-
-/** Returns an option that is sent as a header, or throws a TypeError. */
-function checkText(name: string, value: string): string {
-  if (/[^\t -~\x80-\xff]/.test(value)) throw new TypeError(`invalid ${name}: it has a line break or another character that is not allowed in a header`)
-  return value
-}
-
-function queryOf(query: object | undefined): string {
-  const values = new URLSearchParams()
-  for (const [name, value] of Object.entries(query ?? {})) {
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== undefined) values.append(name, plain(one))
-    }
-  }
-  return values.size > 0 ? '?' + values : ''
-}
-
-const digits = `bigint ${crypto.randomUUID()} `
-const quotedDigits = new RegExp(`"${digits}(-?\\d+)"`, 'g')
-
-/** Encodes a value as JSON. A Date becomes a time in RFC 3339, and a BigInt a number with all its digits. */
-export function encode(value: unknown): string {
-  const text = JSON.stringify(value, function (this: Record<string, unknown>, key, member: unknown) {
-    if (this[key] instanceof Date) return plain(this[key])
-    return typeof member === 'bigint' ? digits + member : member
-  })
-  return text.includes(digits) ? text.replace(quotedDigits, '$1') : text
-}
-
-/** Returns a value as text for a query or a header. */
-export function plain(value: unknown): string {
-  if (!(value instanceof Date)) return String(value)
-  if (Number.isNaN(value.getTime())) throw new TypeError('invalid Date: it has no time')
-  return value.toISOString()
-}
-
-/** Returns the path of the record with a name. A server reads "." and ".." as parts of the path. */
-export function below(path: string, name: string): string {
-  if (name === '' || name === '.' || name === '..') throw new TypeError(`invalid name "${name}": a name has 1 to 256 characters and begins with a letter or digit`)
-  return path + encodeURIComponent(name)
-}
-
-/** Returns the headers of a condition. */
-export function conditions({ ifMatch, ifNoneMatch }: ConditionOptions): Record<string, string | undefined> {
-  return { 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch }
-}
-
-/** Reports whether a call has a condition: its repeat could fail because the first request succeeded. */
-export function conditional({ ifMatch, ifNoneMatch }: ConditionOptions): boolean {
-  return ifMatch !== undefined || ifNoneMatch !== undefined
-}
-
-/** Reads the pages of a list, one after another. */
-export async function* pages<P extends { next_cursor?: string }, T>(read: (cursor: string | undefined) => Promise<P>, items: (page: P) => T[], first?: string): AsyncGenerator<T, void, undefined> {
-  let cursor = first
-  do {
-    const page = await read(cursor)
-    yield* items(page)
-    cursor = page.next_cursor
-  } while (cursor)
 }

@@ -1,4 +1,4 @@
-import type { BatchResult, Problem } from './types.gen.js'
+import type { Problem } from './types.gen.js'
 
 /** The error of a call. It is a ProblemError, a TransportError or a ReplacedError. */
 export class FoliotError extends Error {
@@ -6,8 +6,6 @@ export class FoliotError extends Error {
   readonly op: string
   /** Whether the server may have applied the call, by this request or an earlier one. */
   maybeApplied: boolean
-  /** Only from createBatch: the results of the requests before the one that failed. */
-  results?: BatchResult[]
 
   constructor(op: string, message: string, maybeApplied: boolean, options?: ErrorOptions) {
     super(op + ': ' + message, options)
@@ -61,6 +59,19 @@ export class ReplacedError extends FoliotError {
   constructor(op: string) {
     super(op, 'another task replaced it', false)
   }
+}
+
+const shared = new WeakMap<FoliotError, number>()
+
+/** Notes in each error of a request how many calls the request had. */
+export function share<E extends FoliotError>(errors: E[]): E[] {
+  for (const error of errors) shared.set(error, errors.length)
+  return errors
+}
+
+/** Returns the number of calls in the request that failed. */
+export function sharedBy(error: FoliotError): number {
+  return shared.get(error) ?? 1
 }
 
 /** Returns a value of a reply if it is a string that is not empty. */

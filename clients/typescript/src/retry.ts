@@ -1,4 +1,4 @@
-import { ProblemError, TransportError } from './errors.js'
+import { type FoliotError, ProblemError, TransportError } from './errors.js'
 import { checkNumber } from './options.js'
 import { after } from './timer.js'
 
@@ -23,11 +23,10 @@ export function checkRetry({ attempts = 4, minBackoff = 0, maxBackoff = 0 }: Ret
 }
 
 /** Returns the pause in milliseconds before the next request, or undefined if the call is not repeated. */
-export function pauseAfter(error: unknown, request: number, repeatable: boolean, policy: RetryPolicy): number | undefined {
-  const { attempts = 4, minBackoff = 100, maxBackoff = 10_000 } = policy
+export function pauseAfter(error: FoliotError, request: number, repeatable: boolean, policy: RetryPolicy): number | undefined {
+  const { attempts = 4, maxBackoff = 10_000 } = policy
   if (request >= attempts) return undefined
-  const full = Math.min(minBackoff * 2 ** Math.min(request - 1, 64), maxBackoff)
-  const backoff = full / 2 + (Math.random() * full) / 2
+  const backoff = backoffAfter(request, policy)
   if (error instanceof ProblemError) {
     const again = error.status === 429 || (repeatable && busy(error.status))
     return again && error.retryAfter <= maxBackoff ? error.retryAfter + backoff : undefined
@@ -36,6 +35,12 @@ export function pauseAfter(error: unknown, request: number, repeatable: boolean,
     return !error.permanent && (repeatable || !error.maybeApplied) ? backoff : undefined
   }
   return undefined
+}
+
+/** Returns the milliseconds of the backoff after that number of requests. */
+export function backoffAfter(request: number, { minBackoff = 100, maxBackoff = 10_000 }: RetryPolicy): number {
+  const full = Math.min(minBackoff * 2 ** Math.min(request - 1, 64), maxBackoff)
+  return full / 2 + (Math.random() * full) / 2
 }
 
 /** Reports whether the server may accept the same request soon. */
@@ -66,10 +71,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Returns the milliseconds of a duration such as "1m30s"; 0 if it is not one. */
+/** Returns the milliseconds of a duration such as "1m30s" or "1d"; 0 if it is not one. */
 export function milliseconds(duration: string): number {
-  const units: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+  const units: Record<string, number> = { d: 86_400_000, ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
   let sum = 0
-  for (const [, amount, unit] of duration.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) sum += Number(amount) * units[unit!]!
+  for (const [, amount, unit] of duration.matchAll(/([\d.]+)(d|ns|us|µs|μs|ms|s|m|h)/g)) sum += Number(amount) * units[unit!]!
   return sum || 0
 }

@@ -1,11 +1,24 @@
-import { below, type Call, type Connection, conditional, conditions, encode, pages, plain } from './connection.js'
+import { below, type Call, pages, plain } from './call.js'
+import type { Connection } from './connection.js'
 import { FoliotError, ProblemError, ReplacedError, TransportError } from './errors.js'
-import type { CallOptions, ConditionOptions, KeyOptions } from './options.js'
+import type { AllOptions, CallOptions, ConditionOptions, ExpectOptions, KeyOptions, PutOptions } from './options.js'
 import { busy, milliseconds, sleep } from './retry.js'
 import type {
-  BatchReply, BatchResult, BulkReply, CancelTasksQuery, ListTasksQuery, ListUpcomingQuery, MoveInput, MoveTasksQuery, RetryTasksQuery,
-  Task, TaskInput, TaskList, TaskPatch, Upcoming,
+  BulkReply, CancelTasksQuery, ListTasksQuery, ListUpcomingQuery, MoveInput, MoveTasksQuery, RetryTasksQuery, Task, TaskInput, TaskList, TaskPatch,
+  Upcoming,
 } from './types.gen.js'
+
+/** The result of a cancel. */
+export interface Cancelled {
+  task: Task
+  /** An attempt is in progress, or may still begin, and it is the last one. If it is false, no attempt starts any more. */
+  underWay: boolean
+  /** The task was cancelled before this call. */
+  already: boolean
+}
+
+/** The result of one task of createMany, putMany or cancelMany: the task, or the error that the single call throws. */
+export type Result = { task: Task; error?: undefined } | { task?: undefined; error: FoliotError }
 
 /** A request to forward later: a POST to url with that body and those headers. */
 export interface Publication {
@@ -22,9 +35,7 @@ export interface Publication {
   retries?: number | bigint
 }
 
-const maxBatch = 1000
-const maxBatchBytes = 16 << 20
-const manyTimeout = 30 * 60_000
+const matchingTimeout = 30 * 60_000
 
 /** The calls about tasks. */
 export class Tasks {
@@ -32,48 +43,31 @@ export class Tasks {
 
   /** Creates a task. If the name is taken: 409, exists. */
   create(task: TaskInput, options: KeyOptions = {}): Promise<Task> {
-    return this.connection.call(
-      { op: 'create ' + (task.name ?? 'a task'), method: 'POST', path: '/v1/tasks', json: task, headers: { 'Idempotency-Key': keyOf(options) }, repeatable: true },
-      options,
-    )
+    return this.call(createCall(task), options)
   }
 
   /**
-   * Creates any number of tasks, each one independently. It sends requests of at most 1000 tasks and 16 MiB.
-   * results[i] belongs to tasks[i]; a status of 400 or more is its error. A request that may have arrived is not
-   * repeated. Give the tasks names: a repeat by you then shows which of them exist.
+   * Creates any number of tasks, each one independently, in batches of at most 1000 tasks and 8 MiB. results[i] belongs
+   * to tasks[i]. Each task has an idempotency key of its own, so its repeats by the client create one task.
    */
-  async createBatch(tasks: readonly TaskInput[], options: CallOptions = {}): Promise<BatchResult[]> {
-    const bodies = [...batches(tasks)] // a task that JSON cannot encode is found before the first request
-    const results: BatchResult[] = []
-    for (const body of bodies) {
-      try {
-        const reply = await this.connection.call<BatchReply>(
-          { op: 'create a batch', method: 'POST', path: '/v1/tasks/batch', reads: 'results', body, headers: { 'Content-Type': 'application/json' }, repeatable: false },
-          options,
-        )
-        for (const result of reply.results) results.push(result)
-      } catch (error) {
-        if (error instanceof FoliotError) error.results = results
-        throw error
-      }
-    }
-    return results
+  createMany(tasks: readonly TaskInput[], options: CallOptions = {}): Promise<Result[]> {
+    return this.many(tasks.map(createCall), options)
   }
 
   /** Creates the task with that name, or replaces it. A repeat by the client changes nothing. */
-  put(name: string, task: TaskInput, options: ConditionOptions & KeyOptions = {}): Promise<Task> {
-    const headers = { ...conditions(options), 'Idempotency-Key': keyOf(options) }
-    return this.connection.call({ op: 'put ' + name, method: 'PUT', path: taskPath(name), json: task, headers, repeatable: true }, options)
+  put(name: string, task: TaskInput, options: PutOptions & KeyOptions = {}): Promise<Task> {
+    return this.call(putCall(name, task), options)
+  }
+
+  /** Puts any number of tasks, each one by its name. Otherwise it behaves as createMany. */
+  putMany(tasks: ReadonlyArray<TaskInput & { name: string }>, options: CallOptions = {}): Promise<Result[]> {
+    return this.many(tasks.map((task) => putCall(task.name, task)), options)
   }
 
   /** Returns a task. With wait, such as "30s", it returns as soon as the task is finished or dead, or after that time. */
   get(name: string, options: CallOptions & { wait?: string } = {}): Promise<Task> {
     const { wait } = options
-    return this.connection.call(
-      { op: 'get ' + name, method: 'GET', path: taskPath(name), reads: 'id', query: { wait }, extra: milliseconds(wait ?? ''), repeatable: true },
-      options,
-    )
+    return this.call({ op: 'get ' + name, method: 'GET', path: taskPath(name), reads: 'id', query: { wait }, takes: ['wait'], extra: milliseconds(wait ?? ''), repeat: 'always' }, options)
   }
 
   /** Returns a task when it is finished or dead. It goes on across a restart of the server. */
@@ -103,21 +97,21 @@ export class Tasks {
 
   /** Returns one page of the tasks that match. */
   page(query: ListTasksQuery = {}, options: CallOptions = {}): Promise<TaskList> {
-    return this.connection.call({ op: 'list tasks', method: 'GET', path: '/v1/tasks', reads: 'tasks', query, repeatable: true }, options)
+    return this.call({ op: 'list tasks', method: 'GET', path: '/v1/tasks', reads: 'tasks', query, repeat: 'always' }, options)
   }
 
   /** Returns the tasks and the instants of schedules that are due next. */
   upcoming(query: ListUpcomingQuery = {}, options: CallOptions = {}): Promise<Upcoming> {
-    return this.connection.call({ op: 'list upcoming tasks', method: 'GET', path: '/v1/upcoming', query, repeatable: true }, options)
+    return this.call({ op: 'list upcoming tasks', method: 'GET', path: '/v1/upcoming', query, repeat: 'always' }, options)
   }
 
   /** Changes some fields of a task. */
   patch(name: string, patch: TaskPatch, options: ConditionOptions = {}): Promise<Task> {
-    return this.connection.call({ op: 'patch ' + name, method: 'PATCH', path: taskPath(name), json: patch, headers: conditions(options), repeatable: false }, options)
+    return this.call({ op: 'patch ' + name, method: 'PATCH', path: taskPath(name), json: patch, takes: ['ifMatch'], repeat: 'never' }, options)
   }
 
-  /** Moves a task to another due time. */
-  async move(name: string, to: { at: string | Date } | { delay: string }, options: ConditionOptions = {}): Promise<Task> {
+  /** Moves a task to another due time. With timezone, such as "Europe/Berlin", at is a local time such as "2027-03-28 09:00". */
+  async move(name: string, to: { at: string | Date; timezone?: string } | { delay: string }, options: ConditionOptions = {}): Promise<Task> {
     const { at, delay }: TaskPatch = to ?? {}
     if ((at ?? delay) === undefined) throw new TypeError(`move ${name}: pass { at } or { delay }`)
     return this.patch(name, to, options)
@@ -125,56 +119,88 @@ export class Tasks {
 
   /** Restarts the delay of a task, as the heartbeat of a watchdog does. */
   touch(name: string, options: ConditionOptions = {}): Promise<Task> {
-    return this.act('touch', name, !conditional(options), options)
+    return this.act('touch', name, { verb: 'touch', name, repeat: 'unconditional' }, options)
   }
 
   /** Makes a waiting task due now. */
   run(name: string, options: ConditionOptions = {}): Promise<Task> {
-    return this.act('run', name, false, options)
+    return this.act('run', name, { repeat: 'never' }, options)
   }
 
   /** Restarts a dead task, or a finished one if its queue keeps bodies. */
   retry(name: string, options: ConditionOptions = {}): Promise<Task> {
-    return this.act('retry', name, false, options)
+    return this.act('retry', name, { repeat: 'never' }, options)
   }
 
-  /** Cancels a task. Without under_way in the reply, no attempt starts any more. With it, the last attempt may be under way. */
-  cancel(name: string, options: ConditionOptions = {}): Promise<Task> {
-    return this.connection.call({ op: 'cancel ' + name, method: 'DELETE', path: taskPath(name), headers: conditions(options), repeatable: !conditional(options) }, options)
+  /** Cancels a task. */
+  async cancel(name: string, options: ConditionOptions = {}): Promise<Cancelled> {
+    const task = await this.call<Task>(cancelCall(name), options)
+    return { task, underWay: task.under_way ?? false, already: task.already ?? false }
+  }
+
+  /** Cancels any number of tasks by their names, as createMany creates them. Task.under_way and already are the rest of what cancel returns. */
+  cancelMany(names: readonly string[], options: CallOptions = {}): Promise<Result[]> {
+    return this.many(names.map(cancelCall), options)
   }
 
   /** Cancels the tasks that match. It requires a filter, or all: true. A call that ends early has changed some of the tasks. */
-  cancelMany(query: CancelTasksQuery, options: CallOptions = {}): Promise<BulkReply> {
-    return this.many('cancel', { query }, options)
+  cancelMatching(query: Omit<CancelTasksQuery, 'expect'>, options: ExpectOptions = {}): Promise<BulkReply> {
+    return this.matching('cancel', query, undefined, options)
   }
 
-  /** Retries the tasks that match: without a state the dead ones. Otherwise it behaves as cancelMany. */
-  retryMany(query: RetryTasksQuery, options: CallOptions = {}): Promise<BulkReply> {
-    return this.many('retry', { query }, options)
+  /** Retries the tasks that match: without a state the dead ones. Otherwise it behaves as cancelMatching. */
+  retryMatching(query: Omit<RetryTasksQuery, 'expect'>, options: ExpectOptions = {}): Promise<BulkReply> {
+    return this.matching('retry', query, undefined, options)
   }
 
-  /** Changes the due times of the tasks that match. Otherwise it behaves as cancelMany. */
-  moveMany(query: MoveTasksQuery, to: MoveInput, options: CallOptions = {}): Promise<BulkReply> {
-    return this.many('move', { query, json: to }, options)
+  /** Changes the due times of the tasks that match. Otherwise it behaves as cancelMatching. */
+  moveMatching(query: Omit<MoveTasksQuery, 'expect'>, to: MoveInput, options: ExpectOptions = {}): Promise<BulkReply> {
+    return this.matching('move', query, to, options)
   }
 
   /** Creates a task that forwards a request. */
   publish(publication: Publication, options: KeyOptions = {}): Promise<Task> {
     const { url, body, at, delay, name, queue, retries } = publication
     const headers: Record<string, string | undefined> = {
-      'Foliot-At': at && plain(at), 'Foliot-Delay': delay, 'Foliot-Name': name, 'Foliot-Queue': queue, 'Foliot-Retries': retries?.toString(), 'Idempotency-Key': keyOf(options),
+      'Foliot-At': at && plain(at), 'Foliot-Delay': delay, 'Foliot-Name': name, 'Foliot-Queue': queue, 'Foliot-Retries': retries?.toString(),
     }
     for (const [header, value] of Object.entries(publication.headers ?? {})) headers[forwarded(header)] = value
-    return this.connection.call({ op: 'publish ' + (name ?? 'to ' + url), method: 'POST', path: '/v1/publish', query: { url }, body, headers, repeatable: true }, options)
+    return this.call({ op: 'publish ' + (name ?? 'to ' + url), method: 'POST', path: '/v1/publish', query: { url }, body, headers, takes: ['key'], repeat: 'always' }, options)
   }
 
-  private act(verb: string, name: string, repeatable: boolean, options: ConditionOptions): Promise<Task> {
-    return this.connection.call({ op: verb + ' ' + name, method: 'POST', path: taskPath(name) + '/' + verb, headers: conditions(options), repeatable }, options)
+  private call<T>(c: Call, options: AllOptions): Promise<T> {
+    return this.connection.call(c, options)
   }
 
-  private many(verb: string, c: Pick<Call, 'query' | 'json'>, options: CallOptions): Promise<BulkReply> {
-    return this.connection.call({ ...c, op: verb + ' tasks', method: 'POST', path: '/v1/tasks/' + verb, extra: manyTimeout, repeatable: false }, options)
+  private act(verb: string, name: string, c: Pick<Call, 'verb' | 'name' | 'repeat'>, options: ConditionOptions): Promise<Task> {
+    return this.call({ ...c, op: verb + ' ' + name, method: 'POST', path: taskPath(name) + '/' + verb, takes: ['ifMatch'] }, options)
   }
+
+  private matching(verb: string, filter: object, json: MoveInput | undefined, options: ExpectOptions): Promise<BulkReply> {
+    const query = { ...filter, ...(options.expect === undefined ? {} : { expect: options.expect }) }
+    return this.call({ op: verb + ' tasks', method: 'POST', path: '/v1/tasks/' + verb, query, json, takes: ['expect'], extra: matchingTimeout, repeat: 'never' }, options)
+  }
+
+  private async many(calls: Call[], options: CallOptions): Promise<Result[]> {
+    const outcomes = await this.connection.many<Task>(calls, options)
+    return outcomes.map((outcome) => (outcome instanceof FoliotError ? { error: outcome } : { task: outcome }))
+  }
+}
+
+function createCall(task: TaskInput): Call {
+  return { op: 'create ' + (task.name ?? 'a task'), method: 'POST', path: '/v1/tasks', json: task, takes: ['key'], verb: 'create', repeat: 'always' }
+}
+
+function putCall(name: string, task: TaskInput): Call {
+  const own = (task.name ?? name) === name // with another name, the server refuses the single call
+  return {
+    op: 'put ' + name, method: 'PUT', path: taskPath(name), json: own ? { ...task, name } : task, takes: ['key', 'ifMatch', 'ifNoneMatch'],
+    verb: own ? 'put' : undefined, repeat: 'always',
+  }
+}
+
+function cancelCall(name: string): Call {
+  return { op: 'cancel ' + name, method: 'DELETE', path: taskPath(name), takes: ['ifMatch'], verb: 'cancel', name, repeat: 'unconditional' }
 }
 
 /** The time for which wait continues without a reply. */
@@ -186,31 +212,9 @@ function temporary(error: unknown): boolean {
   return error instanceof TransportError && !error.permanent
 }
 
-/** Splits tasks into the bodies of requests. */
-function* batches(tasks: readonly TaskInput[]): Generator<string> {
-  let items: string[] = []
-  let size = 0
-  for (const task of tasks) {
-    const item = encode(task)
-    const bytes = Buffer.byteLength(item) + 1
-    if (items.length === maxBatch || (items.length > 0 && size + bytes + 12 > maxBatchBytes)) {
-      yield `{"tasks":[${items}]}`
-      items = []
-      size = 0
-    }
-    items.push(item)
-    size += bytes
-  }
-  if (items.length > 0) yield `{"tasks":[${items}]}`
-}
-
 /** Content headers reach the receiver as they are. All others need a prefix. */
 function forwarded(header: string): string {
   return /^(content-(type|encoding|language|disposition|digest)$|foliot-forward-)/i.test(header) ? header : 'Foliot-Forward-' + header
-}
-
-export function keyOf({ idempotencyKey }: KeyOptions): string {
-  return idempotencyKey ?? crypto.randomUUID()
 }
 
 function taskPath(name: string): string {

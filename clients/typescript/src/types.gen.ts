@@ -42,35 +42,6 @@ export interface BackfillReply {
   instants: number
 }
 
-export interface BatchInput {
-  tasks: Array<TaskInput>
-}
-
-export interface BatchReply {
-  durability?: string
-  results: Array<BatchResult>
-}
-
-export interface BatchResult {
-  /** As in a problem. */
-  allowed?: Array<string> | null
-  code?: "no_route" | "method_not_allowed" | "host_not_allowed" | "cross_origin" | "unsupported_media_type" | "unsupported_encoding" | "request_too_large" | "unreadable_body" | "unexpected_body" | "unknown_parameter" | "repeated_parameter" | "bad_parameter" | "bad_cursor" | "no_filter" | "bad_idempotency_key" | "bad_precondition" | "unknown_header" | "token_required" | "token_malformed" | "token_invalid" | "too_many_logins" | "insufficient_scope" | "operator_only" | "wrong_namespace" | "unknown_namespace" | "first_token" | "empty_body" | "bad_json" | "trailing_data" | "bad_utf8" | "too_deep" | "duplicate_key" | "unknown_field" | "wrong_type" | "null_value" | "required" | "two_due_times" | "no_due_time" | "two_bodies" | "name_mismatch" | "bad_name" | "bad_time" | "bad_duration" | "bad_traceparent" | "bad_priority" | "bad_base64" | "two_times" | "bad_secret" | "bad_scope" | "bad_label" | "bad_cron" | "bad_timezone" | "bad_policy" | "conflict" | "never_fires" | "bad_method" | "bad_url" | "bad_scheme" | "bad_header" | "forbidden_header" | "out_of_range" | "too_many" | "too_long" | "too_large" | "body_too_large" | "not_found" | "exists" | "precondition_failed" | "count_differs" | "too_many_instants" | "idempotency_key_reused" | "task_running" | "task_dead" | "task_not_dead" | "task_finished" | "no_delay" | "last_admin_token" | "last_node" | "busy" | "quota_exceeded" | "rate_exceeded" | "namespace_suspended" | "kind_not_allowed" | "too_many_at_once" | "unsupported" | "capacity" | "store_unfit" | "durability_not_met" | "unavailable" | "store_replaced" | "settings_lost" | "internal"
-  detail?: string
-  due_at?: string
-  field?: string
-  /** The id of the created or existing task. */
-  id?: string
-  /** As in a problem. */
-  limit?: number
-  name?: string
-  /** For exists: the state of the existing task. */
-  state?: string
-  /** The status that a single create would have: 201, 400, 409 … */
-  status: number
-  /** As in a problem. */
-  suggestion?: string
-}
-
 export interface BulkReply {
   /** For a cancel: the number of tasks with an attempt under way. No retry follows it. */
   accepted?: number
@@ -159,12 +130,14 @@ export interface Instant {
 }
 
 export interface MoveInput {
-  /** The new due time of all tasks. */
+  /** The new due time of all tasks, as in a create. */
   at?: string | Date
   /** Added to the due time of each task; negative moves them to an earlier time. */
   by?: string
   /** All tasks are due this long after the server moves them. */
   delay?: string
+  /** Of a local time in at, as in a create. */
+  timezone?: string
 }
 
 export interface PauseInput {
@@ -322,7 +295,7 @@ export interface Schedule {
   body_size?: number
   /** The maximum number of missed instants that fire_all fires. Absent: 100. */
   catchup_limit: number
-  /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
+  /** Instants that were missed longer ago create no task, for every value of missed. Absent: 24h. */
   catchup_window: string
   /** The kind of that change: an action of the audit log, or task.purge. */
   changed_action?: string
@@ -362,7 +335,7 @@ export interface Schedule {
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
   max_runs?: number
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */
-  misfire: "fire_once" | "skip" | "fire_all"
+  missed: "fire_once" | "skip" | "fire_all"
   name: string
   /** The next instant. Absent if the schedule is paused or has ended. */
   next_at?: string
@@ -396,7 +369,7 @@ export interface ScheduleInput {
   anchor?: string | Date
   /** The maximum number of missed instants that fire_all fires. Absent: 100. */
   catchup_limit?: number | bigint
-  /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
+  /** Instants that were missed longer ago create no task, for every value of missed. Absent: 24h. */
   catchup_window?: string
   /** The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every. */
   cron?: string
@@ -415,7 +388,7 @@ export interface ScheduleInput {
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
   max_runs?: number | bigint
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */
-  misfire?: "fire_once" | "skip" | "fire_all"
+  missed?: "fire_once" | "skip" | "fire_all"
   /** The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow. */
   overlap?: "allow" | "skip" | "buffer_one"
   /** true: the schedule creates no task until it is resumed. Absent: unchanged; a new schedule is not paused. */
@@ -441,7 +414,7 @@ export interface ScheduleRule {
   anchor?: string | Date
   /** The maximum number of missed instants that fire_all fires. Absent: 100. */
   catchup_limit?: number | bigint
-  /** Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h. */
+  /** Instants that were missed longer ago create no task, for every value of missed. Absent: 24h. */
   catchup_window?: string
   /** The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every. */
   cron?: string
@@ -458,7 +431,7 @@ export interface ScheduleRule {
   /** The schedule ends when this number of instants has created a task. 0 or absent: no limit. */
   max_runs?: number | bigint
   /** The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once. */
-  misfire?: "fire_once" | "skip" | "fire_all"
+  missed?: "fire_once" | "skip" | "fire_all"
   /** The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow. */
   overlap?: "allow" | "skip" | "buffer_one"
   /** No instant is earlier. With every, this is the first instant. */
@@ -492,13 +465,13 @@ export interface SkippedInstants {
   from: string
   until: string
   /** quota: the namespace had reached a quota. overlap: a task of the schedule was unfinished. Others: the instants were missed, and the field with this name excludes them. */
-  why: "misfire" | "catchup_window" | "catchup_limit" | "quota" | "overlap"
+  why: "missed" | "catchup_window" | "catchup_limit" | "quota" | "overlap"
 }
 
 export interface Task {
   /** In the reply to a cancel: the task was cancelled before, and this request changed nothing. */
   already?: boolean
-  /** The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
+  /** The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
   at?: string
   /** The last 20, the oldest first. A finished task keeps only the reply of the last attempt. */
   attempts: Array<Attempt>
@@ -563,6 +536,8 @@ export interface Task {
   state: "scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead"
   /** The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s. */
   timeout: string
+  /** Only in a request, and only with a local time in at: YYYY-MM-DD HH:MM, which :SS or :SS.mmm can follow, and a T can replace the space. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts. The zone is not stored. */
+  timezone?: string
   /** The span that created the task (W3C Trace Context). The spans of its attempts are linked to it. Absent in a create: the span of the request. */
   traceparent?: string
   /** In the reply to a DELETE, PUT or PATCH: an attempt of the old version may be under way, or may still begin. Absent in the reply to a cancel (200): no attempt starts. */
@@ -576,7 +551,7 @@ export interface Task {
 }
 
 export interface TaskInput {
-  /** The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
+  /** The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
   at?: string | Date
   /** The task is due this long after it is accepted, at most 100 years. A touch repeats the delay. */
   delay?: string
@@ -600,6 +575,8 @@ export interface TaskInput {
   retry?: Retry
   /** The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s. */
   timeout?: string
+  /** Only in a request, and only with a local time in at: YYYY-MM-DD HH:MM, which :SS or :SS.mmm can follow, and a T can replace the space. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts. The zone is not stored. */
+  timezone?: string
   /** The span that created the task (W3C Trace Context). The spans of its attempts are linked to it. Absent in a create: the span of the request. */
   traceparent?: string
   /** The call of a handler, in place of http. */
@@ -613,7 +590,7 @@ export interface TaskList {
 }
 
 export interface TaskPatch {
-  /** A patch has at most one of at and delay. */
+  /** As in a create. A patch has at most one of at and delay. */
   at?: string | Date
   /** The task is due this long after the patch is accepted. */
   delay?: string
@@ -629,6 +606,8 @@ export interface TaskPatch {
   queue?: string | null
   retry?: RetryPatch
   timeout?: string | null
+  /** Of a local time in at, as in a create. */
+  timezone?: string
   /** Only for a task with work. */
   work?: WorkPatch
 }

@@ -34,10 +34,14 @@ test('an error before anything is sent is thrown as it is', async () => {
     [/^move x: pass/, () => client.tasks.move('x', undefined as never)],
     [/circular/, () => client.tasks.create({ ...small, http: { url, body: circular } })],
     [/invalid header name/, () => client.tasks.publish({ url, headers: { 'X Shop': 'a' } })],
-    [/invalid header value|ByteString/, () => client.tasks.publish({ url, headers: { 'X-Shop': 'a\nb' } })],
-    [/invalid header value|ByteString/, () => client.tasks.publish({ url, headers: { 'X-Shop': '\u65e5' } })],
-    [/invalid header value|ByteString/, () => client.tasks.create(small, { idempotencyKey: 'a\r\nb' })],
-    [/invalid header value|ByteString/, () => client.tasks.cancel('x', { ifMatch: '"\u65e5"' })],
+    [/invalid value of the header Foliot-Forward-X-Shop/, () => client.tasks.publish({ url, headers: { 'X-Shop': 'a\nb' } })],
+    [/invalid value of the header Foliot-Forward-X-Shop/, () => client.tasks.publish({ url, headers: { 'X-Shop': '\u65e5' } })],
+    [/invalid value of the header Idempotency-Key/, () => client.tasks.create(small, { key: 'a\r\nb' })],
+    [/invalid value of the header If-Match/, () => client.tasks.cancel('x', { ifMatch: '"\u65e5"' })],
+    [/^cancel x: there is no option "key": expected ifMatch, signal/, () => client.tasks.cancel('x', { key: 'a' } as never)],
+    [/^create a task: there is no option "idempotencyKey"/, () => client.tasks.create(small, { idempotencyKey: 'a' } as never)],
+    [/^create a task: there is no option "until"/, () => client.tasks.createMany([small], { until: 'a' } as never)],
+    [/invalid name "undefined"/, async () => client.tasks.putMany([small as never])],
     [/invalid body/, () => client.tasks.publish({ url, body: new ReadableStream() as never })],
     [/invalid body/, () => client.tasks.publish({ url, body: { order: 42 } as never })],
   ]
@@ -48,9 +52,9 @@ test('an error before anything is sent is thrown as it is', async () => {
   }
 })
 
-test('a task that JSON cannot encode stops a batch before its first request', async () => {
+test('a task that JSON cannot encode stops many before its first request', async () => {
   const tasks = [...Array.from({ length: 1001 }, () => small), unsendable]
-  assert.match((await failure(TypeError, client.tasks.createBatch(tasks))).message, /invalid Date/)
+  assert.match((await failure(TypeError, client.tasks.createMany(tasks))).message, /invalid Date/)
   assert.equal(requests, 0)
 })
 

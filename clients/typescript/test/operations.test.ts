@@ -48,8 +48,8 @@ test('a Date is a time, and a BigInt a number with all its digits', async () => 
   assert.equal(made.due_at, text)
   assert.equal((await all(tasks.list({ due_after: new Date(due.getTime() - 1), due_before: new Date(due.getTime() + 1), limit: 10n }))).length, 1)
   assert.equal((await tasks.move('typed', { at: due })).due_at, text)
-  assert.equal((await tasks.moveMany({ prefix: 'typed' }, { at: due })).changed, 1)
-  assert.equal((await tasks.createBatch([{ at: due, http: http() }]))[0]!.status, 201)
+  assert.equal((await tasks.moveMatching({ prefix: 'typed' }, { at: due })).changed, 1)
+  assert.equal((await tasks.createMany([{ at: due, http: http() }]))[0]!.task?.due_at, text)
   assert.equal((await tasks.publish({ url: receiver.url, at: due, retries: 3n })).due_at, text)
   await tasks.run('typed')
   await tasks.wait('typed')
@@ -63,8 +63,8 @@ test('a call that asks for nothing is refused', async () => {
 
 test('one idempotency key creates one task', async () => {
   const spec = { delay: '1h', http: http() }
-  const first = await client.tasks.create(spec, { idempotencyKey: 'message-7' })
-  const second = await client.tasks.create(spec, { idempotencyKey: 'message-7' })
+  const first = await client.tasks.create(spec, { key: 'message-7' })
+  const second = await client.tasks.create(spec, { key: 'message-7' })
   assert.equal(second.id, first.id)
   const third = await client.tasks.create(spec)
   assert.notEqual(third.id, first.id)
@@ -95,7 +95,7 @@ test('a task is put, patched, moved, touched and cancelled', async () => {
   const left = Date.parse(touched.due_at) - Date.now()
   assert.ok(left > 3_600_000 && left <= 7_201_000, String(left))
   const cancelled = await client.tasks.cancel('order-2')
-  assert.deepEqual([cancelled.state, cancelled.under_way], ['cancelled', undefined])
+  assert.deepEqual([cancelled.task.state, cancelled.underWay, cancelled.already], ['cancelled', false, false])
   assert.equal((await client.tasks.cancel('order-2')).already, true)
 })
 
@@ -119,13 +119,63 @@ test('wait ends if another task takes the name', async () => {
   await waiting
 })
 
-test('a batch of any size is split, and each item has its result', async () => {
+test('any number of tasks is created, and each one has its result', async () => {
   const tasks = Array.from({ length: 1203 }, (_, i) => ({ name: `many-${i}`, delay: '1h', queue: 'many', http: http() }))
   tasks[5]!.delay = 'soon'
   tasks[1100]!.name = 'many-0'
-  const results = await client.tasks.createBatch(tasks)
+  const results = await client.tasks.createMany(tasks)
   assert.equal(results.length, tasks.length)
-  assert.deepEqual([results[0]!.status, results[5]!.status, results[5]!.field, results[1100]!.code, results[1202]!.name], [201, 400, 'delay', 'exists', 'many-1202'])
+  assert.deepEqual([results[0]!.task?.name, results[1202]!.task?.name], ['many-0', 'many-1202'])
+  for (const [i, code, field] of [[5, 'bad_duration', 'delay'], [1100, 'exists', undefined]] as const) {
+    const { error } = results[i]!
+    assert.ok(error instanceof ProblemError)
+    assert.deepEqual([error.code, error.field, error.maybeApplied], [code, field, false])
+  }
+})
+
+test('many tasks are put and cancelled, each with its own result', async () => {
+  const { tasks } = client
+  const specs = Array.from({ length: 3 }, (_, i) => ({ name: `own-${i}`, delay: '1h', http: http() }))
+  const put = await tasks.putMany([...specs, { name: 'bad name', delay: '1h', http: http() }])
+  assert.deepEqual(put.map((result) => result.error === undefined), [true, true, true, false])
+  assert.equal(put[1]!.task?.etag, (await tasks.get('own-1')).etag)
+  await tasks.cancel('own-2', { ifMatch: put[2]!.task!.etag! })
+  const results = await tasks.cancelMany(['own-0', 'own-2', 'never-made'])
+  assert.deepEqual(results.map((result) => result.task?.already), [undefined, true, undefined])
+  assert.match(results[2]!.error!.message, /^cancel never-made: /)
+  assert.deepEqual(await tasks.createMany([]), [])
+})
+
+test('calls at the same time share requests, and each has its own result', async () => {
+  const { tasks } = client
+  const spec = (i: number) => ({ name: `same-${i}`, delay: '1h', http: http() })
+  const first = await tasks.create(spec(7), { key: 'key-7' })
+  const before = seen.length
+  const numbers = Array.from({ length: 40 }, (_, i) => i)
+  const made = await Promise.all(numbers.map((i) => tasks.create(spec(i), { key: `key-${i}` })))
+  assert.deepEqual(made.map((task) => task.name), numbers.map((i) => `same-${i}`))
+  assert.equal(made[7]!.id, first.id, 'a key of a single call is known in a batch')
+  assert.ok(seen.slice(before).includes('POST /v1/tasks/batch') && seen.length - before < 20, String(seen.slice(before)))
+  assert.equal(made[30]!.etag, (await tasks.get('same-30')).etag)
+  assert.equal((await tasks.create(spec(20), { key: 'key-20' })).id, made[20]!.id, 'a key of a batch is known in a single call')
+  const mixed = await Promise.allSettled<unknown>([
+    ...numbers.slice(0, 8).map((i) => tasks.touch(`same-${i}`)),
+    tasks.create(spec(9)), tasks.put('same-10', spec(10), { ifMatch: '"x.1"' }), tasks.put('same-11', { ...spec(11), delay: '2h' }, { ifMatch: made[11]!.etag! }),
+    tasks.cancel('same-12', { ifMatch: made[12]!.etag! }), tasks.cancel('never-made'), tasks.create({ ...spec(100), delay: 'soon' }),
+  ])
+  const codes = mixed.map((one) => (one.status === 'fulfilled' ? '' : one.reason instanceof ProblemError ? one.reason.code : String(one.reason)))
+  assert.deepEqual(codes, [...Array<string>(8).fill(''), 'exists', 'precondition_failed', '', '', 'not_found', 'bad_duration'])
+  assert.equal((await tasks.get('same-11')).delay, '2h')
+  assert.equal((await tasks.get('same-12')).state, 'cancelled')
+})
+
+test('a local time has a time zone', async () => {
+  const { tasks } = client
+  const zone = { at: '2031-03-30 09:00', timezone: 'Europe/Berlin' }
+  assert.equal((await tasks.put('local', { ...zone, http: http() })).due_at, '2031-03-30T07:00:00.000Z')
+  assert.equal((await tasks.move('local', { at: '2031-12-30T09:00', timezone: 'Europe/Berlin' })).due_at, '2031-12-30T08:00:00.000Z')
+  assert.equal((await tasks.createMany([{ ...zone, http: http() }]))[0]!.task?.due_at, '2031-03-30T07:00:00.000Z')
+  assert.equal((await tasks.moveMatching({ prefix: 'local' }, zone)).changed, 1)
 })
 
 test('a list yields every task of all pages', async () => {
@@ -138,13 +188,13 @@ test('a list yields every task of all pages', async () => {
 })
 
 test('many tasks are moved, cancelled and retried by a filter', async () => {
-  assert.equal((await client.tasks.moveMany({ queue: 'many', prefix: 'many-1' }, { by: '1h' })).changed, 313)
-  assert.equal((await client.tasks.cancelMany({ queue: 'many', dry_run: true })).matched, 1201)
-  const differs = await failure(ProblemError, client.tasks.cancelMany({ queue: 'many', expect: 3 }))
+  assert.equal((await client.tasks.moveMatching({ queue: 'many', prefix: 'many-1' }, { by: '1h' })).changed, 313)
+  assert.equal((await client.tasks.cancelMatching({ queue: 'many', dry_run: true })).matched, 1201)
+  const differs = await failure(ProblemError, client.tasks.cancelMatching({ queue: 'many' }, { expect: 3 }))
   assert.deepEqual([differs.code, differs.problem?.count], ['count_differs', 1201])
-  assert.equal((await client.tasks.cancelMany({ queue: 'many', expect: 1201 })).changed, 1201)
-  assert.equal((await client.tasks.retryMany({ queue: 'many' })).changed, 0)
-  assert.equal((await failure(ProblemError, client.tasks.cancelMany({}))).code, 'no_filter')
+  assert.equal((await client.tasks.cancelMatching({ queue: 'many' }, { expect: 1201 })).changed, 1201)
+  assert.equal((await client.tasks.retryMatching({ queue: 'many' })).changed, 0)
+  assert.equal((await failure(ProblemError, client.tasks.cancelMatching({}))).code, 'no_filter')
 })
 
 test('a request is published with its body and headers', async () => {
@@ -179,7 +229,7 @@ test('a schedule is put, read, listed, previewed, triggered, paused and deleted'
 test('a queue is put, paused, resumed, purged and deleted', async () => {
   const made = await client.queues.put('bulk', { rate: 5, concurrency: 2 })
   assert.ok(made.etag)
-  await client.queues.pause('bulk', { for: '10m' }, { ifMatch: made.etag! })
+  await client.queues.pause('bulk', { until: '2035-01-02T03:04:05Z', ifMatch: made.etag! })
   const paused = await client.queues.get('bulk')
   assert.ok(paused.paused && paused.paused_until)
   assert.ok((await all(client.queues.list({ limit: 1 }))).some((queue) => queue.name === 'bulk'))

@@ -66,16 +66,15 @@ test('a Retry-After above the limit ends the call', async () => {
 
 test('requests that are not idempotent are never repeated if they may have arrived', async () => {
   const calls: Array<[string, (client: Client) => Promise<unknown>]> = [
-    ['batch', (c) => c.tasks.createBatch([spec])],
     ['patch', (c) => c.tasks.patch('x', { queue: 'other' })],
     ['move', (c) => c.tasks.move('x', { delay: '1h' })],
     ['run', (c) => c.tasks.run('x')],
     ['retry', (c) => c.tasks.retry('x')],
     ['cancel with a condition', (c) => c.tasks.cancel('x', { ifMatch: '"1.1"' })],
     ['touch with a condition', (c) => c.tasks.touch('x', { ifMatch: '"1.1"' })],
-    ['cancel many', (c) => c.tasks.cancelMany({ all: true })],
-    ['retry many', (c) => c.tasks.retryMany({ all: true })],
-    ['move many', (c) => c.tasks.moveMany({ all: true }, { by: '1h' })],
+    ['cancel matching', (c) => c.tasks.cancelMatching({ all: true })],
+    ['retry matching', (c) => c.tasks.retryMatching({ all: true })],
+    ['move matching', (c) => c.tasks.moveMatching({ all: true }, { by: '1h' })],
     ['delete a schedule', (c) => c.schedules.delete('x')],
     ['put a schedule with a condition', (c) => c.schedules.put('x', { every: '1m', task: {} }, { ifNoneMatch: '*' })],
     ['delete a queue', (c) => c.queues.delete('x')],
@@ -91,18 +90,11 @@ test('requests that are not idempotent are never repeated if they may have arriv
   }
 })
 
-test('a request that certainly did not arrive is repeated, even a batch', async () => {
+test('a request that certainly did not arrive is repeated', async () => {
+  await front([]).then(({ client }) => client.tasks.create({ ...spec, name: 'late' }))
   const { client, requests } = await front([refuse(429)])
-  const results = await client.tasks.createBatch([{ ...spec, name: 'late-batch' }])
-  assert.deepEqual([results[0]?.status, requests.length], [201, 2])
-})
-
-test('an error of a later batch has the results of the earlier ones', async () => {
-  const { client } = await front([])
-  const tasks = Array.from({ length: 1001 }, (_, i) => ({ ...spec, name: `part-${i}` }))
-  tasks[1000] = { ...spec, unknown: 1 } as never
-  const results = await client.tasks.createBatch(tasks).catch((error: unknown) => (error instanceof ProblemError ? error.results : undefined))
-  assert.ok(results && results.length >= 1000, String(results?.length))
+  await client.tasks.patch('late', { priority: 'low' })
+  assert.equal(requests.length, 2)
 })
 
 test('a redirect is not followed, and another server is named as such', async () => {
@@ -129,12 +121,12 @@ test('a call ends with the reason of its signal, and with the timeout', async ()
 test('a server that does not run is a TransportError, and nothing was applied', async () => {
   const { url, server: http } = await listen(() => {})
   http.close()
-  const error = await failure(TransportError, new Client(url, { retry: { attempts: 2, minBackoff: 1 } }).tasks.createBatch([spec]))
+  const error = await failure(TransportError, new Client(url, { retry: { attempts: 2, minBackoff: 1 } }).tasks.patch('x', { queue: 'other' }))
   assert.equal(error.maybeApplied, false)
 })
 
 test('an error before the first byte of a request means that nothing was applied', async () => {
-  const blocked = await failure(TransportError, new Client('http://127.0.0.1:9', { retry: { attempts: 2, minBackoff: 1e9 } }).tasks.createBatch([spec]))
+  const blocked = await failure(TransportError, new Client('http://127.0.0.1:9', { retry: { attempts: 2, minBackoff: 1e9 } }).tasks.patch('x', { queue: 'other' }))
   assert.deepEqual([blocked.permanent, blocked.maybeApplied], [true, false], 'fetch blocks port 9')
   const system = (code: string, syscall: string) => Object.assign(new Error(`${syscall} ${code}`), { code, syscall })
   const causes: Array<[unknown, boolean]> = [

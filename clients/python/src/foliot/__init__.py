@@ -1,28 +1,26 @@
 """The client of Foliot: call this URL at this time."""
 
-from . import types
-from ._client import Client
+from . import types, webhook
+from ._async import AsyncClient
+from ._call import Cancelled, Result
+from ._client import ClientOptions
 from ._errors import FoliotError, ProblemError, ReplacedError, TransportError
-from ._queues import Queues
 from ._retry import RetryPolicy
-from ._schedules import Schedules
-from ._tasks import Tasks
+from ._sync import Client
 from ._version import __version__
-from ._webhook import Webhook, WebhookError, verify_webhook
 
 __all__ = [
+    "AsyncClient",
+    "Cancelled",
     "Client",
+    "ClientOptions",
     "FoliotError",
     "ProblemError",
-    "Queues",
     "ReplacedError",
+    "Result",
     "RetryPolicy",
-    "Schedules",
-    "Tasks",
     "TransportError",
-    "Webhook",
-    "WebhookError",
     "__version__",
     "types",
-    "verify_webhook",
+    "webhook",
 ]

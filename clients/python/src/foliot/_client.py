@@ -1,26 +1,42 @@
 from __future__ import annotations
 
+import inspect
+import os
 import ssl
-from typing import cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from ._connection import Call, Connection
-from ._queues import Queues
+from ._core import Core
 from ._retry import RetryPolicy
-from ._schedules import Schedules
-from ._tasks import Tasks
-from .types import Identity
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # only checkers of types read it, and they bring it
+
+B = TypeVar("B", bound="Base")
+M = TypeVar("M", bound=Callable[..., Any])
 
 
-class Client:
-    """Calls one Foliot server. Several threads may use it.
+class ClientOptions(TypedDict, total=False):
+    """The options of a client."""
 
-    server is a URL such as http://127.0.0.1:8750. The constructor sends nothing.
+    token: str | None
+    """An access token. Default: none is sent."""
+    namespace: str | None
+    """For an operator's token, which is valid for all namespaces: the namespace of the calls."""
+    timeout: float
+    """The seconds without progress after which a request ends, not counting the time that it asks the server to wait. math.inf: no limit. Default: 60."""
+    retry: RetryPolicy
+    """How calls are repeated."""
+    batching: bool
+    """Whether creates, puts, cancels and touches that are under way at the same time share requests. Default: True."""
+    ssl_context: ssl.SSLContext | None
+    """For a certificate authority or a client certificate of your own."""
+    user_agent: str | None
+    """Identifies the program to the server. Default: "foliot-python" and the version of this package."""
 
-    token is an access token. Without it, none is sent. namespace is for an operator's token,
-    which is valid for all namespaces. timeout has the seconds without progress after which a
-    request ends, not counting the time that it asks the server to wait. math.inf means no limit.
-    ssl_context is for a certificate authority or a client certificate of your own.
-    """
+
+class Base:
+    """What Client and AsyncClient have in common."""
 
     def __init__(
         self,
@@ -30,24 +46,32 @@ class Client:
         namespace: str | None = None,
         timeout: float = 60,
         retry: RetryPolicy = RetryPolicy(),
+        batching: bool = True,
         ssl_context: ssl.SSLContext | None = None,
         user_agent: str | None = None,
     ) -> None:
-        self._connection = Connection(server, token, namespace, timeout, retry, ssl_context, user_agent)
-        self.tasks = Tasks(self._connection)
-        self.schedules = Schedules(self._connection)
-        self.queues = Queues(self._connection)
+        """Make a client. server is a URL such as http://127.0.0.1:8750. ClientOptions describes the options. Nothing is sent."""
+        self._start(Core(server, token, namespace, timeout, retry, ssl_context, user_agent, batching))
 
-    def whoami(self) -> Identity:
-        """Return the rights of the token, and describe the server."""
-        return cast(Identity, self._connection.call(Call("get the caller", "GET", "/v1/whoami", repeatable=True)))
+    @classmethod
+    def from_env(cls: type[B], **options: Unpack[ClientOptions]) -> B:
+        """Make a client of the variables that the commands of foliot read too.
 
-    def close(self) -> None:
-        """Close the idle connections. The client can still be used."""
-        self._connection.close()
+        FOLIOT_SERVER has the URL, and is http://127.0.0.1:8750 by default. FOLIOT_TOKEN has the
+        access token, and FOLIOT_NAMESPACE the namespace. An option replaces its variable.
+        """
+        given: ClientOptions = {"token": os.environ.get("FOLIOT_TOKEN"), "namespace": os.environ.get("FOLIOT_NAMESPACE")}
+        given.update(options)
+        return cls(os.environ.get("FOLIOT_SERVER") or "http://127.0.0.1:8750", **given)
 
-    def __enter__(self) -> Client:
-        return self
+    def _start(self, core: Core) -> None:
+        raise NotImplementedError
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+
+def describe_as(method: M, source: Callable[..., Any]) -> M:
+    """Give a method the name, the doc and the parameters of the function that it calls."""
+    method.__name__, method.__qualname__, method.__doc__ = source.__name__, source.__qualname__, source.__doc__
+    signature = inspect.signature(source)
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    setattr(method, "__signature__", signature.replace(parameters=[own, *signature.parameters.values()], return_annotation=inspect.Signature.empty))
+    return method

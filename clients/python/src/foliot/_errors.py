@@ -3,7 +3,7 @@ from __future__ import annotations
 import ssl
 from typing import cast
 
-from .types import BatchResult, Problem
+from .types import Problem
 
 
 def text_of(value: object) -> str | None:
@@ -14,14 +14,14 @@ def text_of(value: object) -> str | None:
 class FoliotError(Exception):
     """The error of a call. It is a ProblemError, a TransportError or a ReplacedError."""
 
+    shared = 1  # the number of calls in the request that failed
+
     def __init__(self, op: str, message: str, maybe_applied: bool) -> None:
         super().__init__(f"{op}: {message}")
         self.op = op
         """Verb and name of the call: "get order-42"."""
         self.maybe_applied = maybe_applied
         """Whether the server may have applied the call, by this request or an earlier one."""
-        self.results: list[BatchResult] | None = None
-        """Only from create_batch: the results of the requests before the one that failed."""
 
 
 class ProblemError(FoliotError):
@@ -55,6 +55,7 @@ class TransportError(FoliotError):
         self.permanent = isinstance(cause, ssl.SSLError) and not isinstance(cause, _CLOSED) and not sent
         """A repeat must fail in the same way: the certificate is not trusted, or the server does not use TLS."""
         super().__init__(op, f"no reply from {server} ({cause or type(cause).__name__})", sent)
+        self.__cause__ = cause
 
 
 class ReplacedError(FoliotError):

@@ -1,10 +1,12 @@
+"""The plans of the methods of client.queues."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
 
-from ._connection import Call, Connection, below, conditions, pages
+from ._call import Call, Pages, below, conditions
 from .types import Queue, QueueInput
 
 if TYPE_CHECKING:
@@ -13,56 +15,55 @@ if TYPE_CHECKING:
     from .types import ListQueuesQuery
 
 
-class Queues:
-    """The calls about queues."""
+def put(name: str, settings: QueueInput, *, if_match: str | None = None, if_none_match: Literal["*"] | None = None) -> Call[Queue]:
+    """Replace the limits, defaults and retention of a queue. A pause or purge goes on."""
+    headers = conditions(if_match, if_none_match)
+    return _call("put", name, "PUT", json=settings, headers=headers, repeatable=if_match is None and if_none_match is None)
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
-    def put(self, name: str, settings: QueueInput, *, if_match: str | None = None, if_none_match: Literal["*"] | None = None) -> Queue:
-        """Replace the limits, defaults and retention of a queue. A pause or purge goes on."""
-        headers = conditions(if_match, if_none_match)
-        return self._call("put", name, "PUT", json=settings, headers=headers, repeatable=if_match is None and if_none_match is None)
+def get(name: str) -> Call[Queue]:
+    """Return a queue. If it has neither settings nor tasks: 404."""
+    return _call("get", name, "GET", repeatable=True)
 
-    def get(self, name: str) -> Queue:
-        """Return a queue. If it has neither settings nor tasks: 404."""
-        return self._call("get", name, "GET", repeatable=True)
 
-    def list(self, **query: Unpack[ListQueuesQuery]) -> Iterator[Queue]:
-        """Yield the queues, page by page."""
+def list(**query: Unpack[ListQueuesQuery]) -> Pages[Queue]:
+    """Yield the queues, page by page."""
+    return Pages(_page, query, "queues")
 
-        def read(q: Mapping[str, object]) -> Any:
-            return self._connection.call(Call("list queues", "GET", "/v1/queues", query=q, reads="queues", repeatable=True))
 
-        return pages(read, query, lambda page: cast("list[Queue]", page["queues"]))
+def delete(name: str, *, if_match: str | None = None) -> Call[Queue]:
+    """Delete the settings of a queue. Its tasks stay."""
+    return _call("delete", name, "DELETE", headers=conditions(if_match), repeatable=False)
 
-    def delete(self, name: str, *, if_match: str | None = None) -> Queue:
-        """Delete the settings of a queue. Its tasks stay."""
-        return self._call("delete", name, "DELETE", headers=conditions(if_match), repeatable=False)
 
-    def pause(
-        self, name: str, *, for_: str | timedelta | None = None, until: str | datetime | None = None, if_match: str | None = None, if_none_match: Literal["*"] | None = None
-    ) -> Queue:
-        """Stop a queue: no attempt starts on any node, except of tasks that are run by hand.
+def pause(name: str, *, until: str | datetime | None = None, if_match: str | None = None, if_none_match: Literal["*"] | None = None) -> Call[Queue]:
+    """Stop a queue: no attempt starts on any node, except of tasks that are run by hand.
 
-        With for_, such as "10m", or until, the queue resumes by itself. The nodes in unconfirmed
-        of the reply have not stopped yet: repeat the call to see if they have.
-        """
-        pause = {name: value for name, value in {"for": for_, "until": until}.items() if value is not None}
-        headers = conditions(if_match, if_none_match)
-        return self._call("pause", name, "POST", "/pause", json=pause, headers=headers, repeatable=if_match is None and if_none_match is None)
+    With until, the queue resumes by itself. The nodes in unconfirmed of the reply have not stopped
+    yet: repeat the call to see if they have.
+    """
+    pause = {} if until is None else {"until": until}
+    headers = conditions(if_match, if_none_match)
+    return _call("pause", name, "POST", "/pause", json=pause, headers=headers, repeatable=if_match is None and if_none_match is None)
 
-    def resume(self, name: str, *, if_match: str | None = None) -> Queue:
-        """End a pause."""
-        return self._call("resume", name, "POST", "/resume", headers=conditions(if_match), repeatable=if_match is None)
 
-    def purge(self, name: str, *, expect: int | None = None, if_match: str | None = None) -> Queue:
-        """Cancel all unfinished tasks of a queue, in the background.
+def resume(name: str, *, if_match: str | None = None) -> Call[Queue]:
+    """End a pause."""
+    return _call("resume", name, "POST", "/resume", headers=conditions(if_match), repeatable=if_match is None)
 
-        A repeat would also cancel later tasks, so there is none. With expect it cancels nothing
-        unless the queue has exactly that many unfinished tasks.
-        """
-        return self._call("purge", name, "POST", "/purge", query={"expect": expect}, headers=conditions(if_match), repeatable=False)
 
-    def _call(self, verb: str, name: str, method: str, action: str = "", **options: Any) -> Queue:
-        return cast(Queue, self._connection.call(Call(f"{verb} queue {name}", method, below("/v1/queues/", name) + action, **options)))
+def purge(name: str, *, expect: int | None = None, if_match: str | None = None) -> Call[Queue]:
+    """Cancel all unfinished tasks of a queue, in the background.
+
+    A repeat would also cancel later tasks, so there is none. With expect it cancels nothing unless
+    the queue has exactly that many unfinished tasks.
+    """
+    return _call("purge", name, "POST", "/purge", query={"expect": expect}, headers=conditions(if_match), repeatable=False)
+
+
+def _page(query: Mapping[str, object]) -> Call[Any]:
+    return Call("list queues", "GET", "/v1/queues", query=query, reads="queues", repeatable=True)
+
+
+def _call(verb: str, name: str, method: str, action: str = "", **options: Any) -> Call[Queue]:
+    return Call(f"{verb} queue {name}", method, below("/v1/queues/", name) + action, **options)

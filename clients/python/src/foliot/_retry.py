@@ -4,7 +4,6 @@ import random
 import re
 import time
 from dataclasses import dataclass
-from email.message import Message
 from email.utils import parsedate_to_datetime
 
 from ._errors import FoliotError, ProblemError, TransportError
@@ -37,7 +36,7 @@ class RetryPolicy:
         """Return the seconds before the next request. None: the call is not repeated."""
         if request >= self.attempts:
             return None
-        backoff = min(self.min_backoff * 2.0 ** min(request - 1, 64), self.max_backoff) * random.uniform(0.5, 1)
+        backoff = self.backoff(request)
         if isinstance(error, ProblemError):
             again = error.status == 429 or (repeatable and busy(error.status))
             return error.retry_after + backoff if again and error.retry_after <= self.max_backoff else None
@@ -45,15 +44,19 @@ class RetryPolicy:
             return backoff if not error.permanent and (repeatable or not error.maybe_applied) else None
         return None
 
+    def backoff(self, request: int) -> float:
+        """Return the seconds of the backoff after that number of requests."""
+        return min(self.min_backoff * 2.0 ** min(request - 1, 64), self.max_backoff) * random.uniform(0.5, 1)
+
 
 def busy(status: int) -> bool:
     """Report whether the server may accept the same request soon."""
     return status in (502, 503, 504)
 
 
-def retry_after(headers: Message) -> float:
+def retry_after(value: str) -> float:
     """Return the seconds of a Retry-After, which is a number or a date. 0: there is none."""
-    value = (headers.get("Retry-After") or "").strip()
+    value = value.strip()
     if re.fullmatch("[0-9]+", value):
         return float(value)
     try:
@@ -62,9 +65,9 @@ def retry_after(headers: Message) -> float:
         return 0.0
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS = {"d": 86400.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def seconds(duration: str) -> float:
-    """Return the seconds of a duration such as "1m30s". 0: it is not one."""
-    return sum(float(amount) * _UNITS[unit] for amount, unit in re.findall(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", duration))
+    """Return the seconds of a duration such as "1m30s" or "1d". 0: it is not one."""
+    return sum(float(amount) * _UNITS[unit] for amount, unit in re.findall(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(d|ns|us|µs|μs|ms|s|m|h)", duration))

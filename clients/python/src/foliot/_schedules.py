@@ -1,11 +1,12 @@
+"""The plans of the methods of client.schedules."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-from ._connection import Call, Connection, below, conditions, pages
-from ._tasks import key
+from ._call import Call, Pages, below, conditions, keyed
 from .types import BackfillReply, Preview, RulePreview, Schedule, ScheduleInput, ScheduleRule, Task
 
 if TYPE_CHECKING:
@@ -16,60 +17,61 @@ if TYPE_CHECKING:
 _BACKFILL_TIMEOUT = 5 * 60
 
 
-class Schedules:
-    """The calls about schedules."""
+def put(name: str, schedule: ScheduleInput, *, if_match: str | None = None, if_none_match: Literal["*"] | None = None) -> Call[Schedule]:
+    """Create a schedule, or change it."""
+    headers = conditions(if_match, if_none_match)
+    return _call("put", name, "PUT", json=schedule, headers=headers, repeatable=if_match is None and if_none_match is None)
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
-    def put(self, name: str, schedule: ScheduleInput, *, if_match: str | None = None, if_none_match: Literal["*"] | None = None) -> Schedule:
-        """Create a schedule, or change it."""
-        headers = conditions(if_match, if_none_match)
-        return cast(Schedule, self._call("put", name, "PUT", json=schedule, headers=headers, repeatable=if_match is None and if_none_match is None))
+def get(name: str) -> Call[Schedule]:
+    """Return a schedule."""
+    return _call("get", name, "GET", repeatable=True)
 
-    def get(self, name: str) -> Schedule:
-        """Return a schedule."""
-        return cast(Schedule, self._call("get", name, "GET", repeatable=True))
 
-    def list(self, **query: Unpack[ListSchedulesQuery]) -> Iterator[Schedule]:
-        """Yield the schedules, page by page."""
+def list(**query: Unpack[ListSchedulesQuery]) -> Pages[Schedule]:
+    """Yield the schedules, page by page."""
+    return Pages(_page, query, "schedules")
 
-        def read(q: Mapping[str, object]) -> Any:
-            return self._connection.call(Call("list schedules", "GET", "/v1/schedules", query=q, reads="schedules", repeatable=True))
 
-        return pages(read, query, lambda page: cast("list[Schedule]", page["schedules"]))
+def delete(name: str, *, if_match: str | None = None) -> Call[Schedule]:
+    """Delete a schedule, and return its last state. Its tasks stay."""
+    return _call("delete", name, "DELETE", headers=conditions(if_match), repeatable=False)
 
-    def delete(self, name: str, *, if_match: str | None = None) -> Schedule:
-        """Delete a schedule, and return its last state. Its tasks stay."""
-        return cast(Schedule, self._call("delete", name, "DELETE", headers=conditions(if_match), repeatable=False))
 
-    def pause(self, name: str, *, if_match: str | None = None) -> Schedule:
-        """Stop a schedule from creating tasks until it is resumed."""
-        return cast(Schedule, self._call("pause", name, "POST", "/pause", headers=conditions(if_match), repeatable=if_match is None))
+def pause(name: str, *, if_match: str | None = None) -> Call[Schedule]:
+    """Stop a schedule from creating tasks until it is resumed."""
+    return _call("pause", name, "POST", "/pause", headers=conditions(if_match), repeatable=if_match is None)
 
-    def resume(self, name: str, *, if_match: str | None = None) -> Schedule:
-        """Continue a schedule with its next instant."""
-        return cast(Schedule, self._call("resume", name, "POST", "/resume", headers=conditions(if_match), repeatable=if_match is None))
 
-    def trigger(self, name: str, *, idempotency_key: str | None = None, if_match: str | None = None) -> Task:
-        """Create a task of a schedule that is due now."""
-        headers = {**conditions(if_match), **key(idempotency_key)}
-        return cast(Task, self._call("trigger", name, "POST", "/trigger", headers=headers, repeatable=True))
+def resume(name: str, *, if_match: str | None = None) -> Call[Schedule]:
+    """Continue a schedule with its next instant."""
+    return _call("resume", name, "POST", "/resume", headers=conditions(if_match), repeatable=if_match is None)
 
-    def backfill(self, name: str, from_: str | datetime, until: str | datetime, *, if_match: str | None = None) -> BackfillReply:
-        """Create the tasks of past instants. A repeat creates no task twice."""
-        range = {"from": from_, "until": until}
-        reply = self._call("backfill", name, "POST", "/backfill", json=range, headers=conditions(if_match), extra=_BACKFILL_TIMEOUT, repeatable=True)
-        return cast(BackfillReply, reply)
 
-    def preview(self, name: str, **query: Unpack[PreviewScheduleQuery]) -> Preview:
-        """Return the next instants of a schedule."""
-        return cast(Preview, self._call("preview", name, "GET", "/preview", query=query, repeatable=True))
+def trigger(name: str, *, key: str | None = None, if_match: str | None = None) -> Call[Task]:
+    """Create a task of a schedule that is due now."""
+    return _call("trigger", name, "POST", "/trigger", headers={**conditions(if_match), **keyed(key)}, repeatable=True)
 
-    def preview_rule(self, rule: ScheduleRule, **query: Unpack[PreviewRuleQuery]) -> RulePreview:
-        """Return the instants of a rule that is not stored."""
-        call = Call("preview a rule", "POST", "/v1/schedules/preview", json=rule, query=query, repeatable=True)
-        return cast(RulePreview, self._connection.call(call))
 
-    def _call(self, verb: str, name: str, method: str, action: str = "", **options: Any) -> Any:
-        return self._connection.call(Call(f"{verb} schedule {name}", method, below("/v1/schedules/", name) + action, **options))
+def backfill(name: str, from_: str | datetime, until: str | datetime, *, if_match: str | None = None) -> Call[BackfillReply]:
+    """Create the tasks of past instants. A repeat creates no task twice."""
+    range = {"from": from_, "until": until}
+    return _call("backfill", name, "POST", "/backfill", json=range, headers=conditions(if_match), extra=_BACKFILL_TIMEOUT, repeatable=True)
+
+
+def preview(name: str, **query: Unpack[PreviewScheduleQuery]) -> Call[Preview]:
+    """Return the next instants of a schedule."""
+    return _call("preview", name, "GET", "/preview", query=query, repeatable=True)
+
+
+def preview_rule(rule: ScheduleRule, **query: Unpack[PreviewRuleQuery]) -> Call[RulePreview]:
+    """Return the instants of a rule that is not stored."""
+    return Call("preview a rule", "POST", "/v1/schedules/preview", json=rule, query=query, repeatable=True)
+
+
+def _page(query: Mapping[str, object]) -> Call[Any]:
+    return Call("list schedules", "GET", "/v1/schedules", query=query, reads="schedules", repeatable=True)
+
+
+def _call(verb: str, name: str, method: str, action: str = "", **options: Any) -> Call[Any]:
+    return Call(f"{verb} schedule {name}", method, below("/v1/schedules/", name) + action, **options)

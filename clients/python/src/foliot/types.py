@@ -17,7 +17,7 @@ class Absence(TypedDict):
 
 
 class _Attempt(TypedDict):
-    late_ms: int
+    late_ms: float
     """The lateness of the server: the time from the due time to the start, without waited_ms."""
     latency_ms: float
     """The time from the start to the end of the reply, or to the error."""
@@ -25,7 +25,7 @@ class _Attempt(TypedDict):
     started_at: str
     status: int
     """The status of the reply; 0: no reply."""
-    waited_ms: int
+    waited_ms: float
     """How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."""
 
 
@@ -57,41 +57,6 @@ class _BackfillReply(TypedDict):
 
 class BackfillReply(_BackfillReply, total=False):
     durability: str
-
-
-class BatchInput(TypedDict):
-    tasks: list[TaskInput]
-
-
-class _BatchReply(TypedDict):
-    results: list[BatchResult]
-
-
-class BatchReply(_BatchReply, total=False):
-    durability: str
-
-
-class _BatchResult(TypedDict):
-    status: int
-    """The status that a single create would have: 201, 400, 409 …"""
-
-
-class BatchResult(_BatchResult, total=False):
-    allowed: list[str] | None
-    """As in a problem."""
-    code: Literal["no_route", "method_not_allowed", "host_not_allowed", "cross_origin", "unsupported_media_type", "unsupported_encoding", "request_too_large", "unreadable_body", "unexpected_body", "unknown_parameter", "repeated_parameter", "bad_parameter", "bad_cursor", "no_filter", "bad_idempotency_key", "bad_precondition", "unknown_header", "token_required", "token_malformed", "token_invalid", "too_many_logins", "insufficient_scope", "operator_only", "wrong_namespace", "unknown_namespace", "first_token", "empty_body", "bad_json", "trailing_data", "bad_utf8", "too_deep", "duplicate_key", "unknown_field", "wrong_type", "null_value", "required", "two_due_times", "no_due_time", "two_bodies", "name_mismatch", "bad_name", "bad_time", "bad_duration", "bad_traceparent", "bad_priority", "bad_base64", "two_times", "bad_secret", "bad_scope", "bad_label", "bad_cron", "bad_timezone", "bad_policy", "conflict", "never_fires", "bad_method", "bad_url", "bad_scheme", "bad_header", "forbidden_header", "out_of_range", "too_many", "too_long", "too_large", "body_too_large", "not_found", "exists", "precondition_failed", "count_differs", "too_many_instants", "idempotency_key_reused", "task_running", "task_dead", "task_not_dead", "task_finished", "no_delay", "last_admin_token", "last_node", "busy", "quota_exceeded", "rate_exceeded", "namespace_suspended", "kind_not_allowed", "too_many_at_once", "unsupported", "capacity", "store_unfit", "durability_not_met", "unavailable", "store_replaced", "settings_lost", "internal"]
-    detail: str
-    due_at: str
-    field: str
-    id: str
-    """The id of the created or existing task."""
-    limit: float
-    """As in a problem."""
-    name: str
-    state: str
-    """For exists: the state of the existing task."""
-    suggestion: str
-    """As in a problem."""
 
 
 class _BulkReply(TypedDict):
@@ -192,11 +157,13 @@ class Instant(TypedDict):
 
 class MoveInput(TypedDict, total=False):
     at: str | datetime
-    """The new due time of all tasks."""
+    """The new due time of all tasks, as in a create."""
     by: str | timedelta
     """Added to the due time of each task; negative moves them to an earlier time."""
     delay: str | timedelta
     """All tasks are due this long after the server moves them."""
+    timezone: str
+    """Of a local time in at, as in a create."""
 
 
 PauseInput = TypedDict(
@@ -368,11 +335,11 @@ class _Schedule(TypedDict):
     catchup_limit: int
     """The maximum number of missed instants that fire_all fires. Absent: 100."""
     catchup_window: str
-    """Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."""
+    """Instants that were missed longer ago create no task, for every value of missed. Absent: 24h."""
     created_at: str
     id: str
     """New when the schedule is created; changes keep it."""
-    misfire: Literal["fire_once", "skip", "fire_all"]
+    missed: Literal["fire_once", "skip", "fire_all"]
     """The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."""
     name: str
     overlap: Literal["allow", "skip", "buffer_one"]
@@ -454,7 +421,7 @@ class ScheduleInput(_ScheduleInput, total=False):
     catchup_limit: int
     """The maximum number of missed instants that fire_all fires. Absent: 100."""
     catchup_window: str | timedelta
-    """Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."""
+    """Instants that were missed longer ago create no task, for every value of missed. Absent: 24h."""
     cron: str
     """The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."""
     dst_gap: Literal["next", "skip"]
@@ -471,7 +438,7 @@ class ScheduleInput(_ScheduleInput, total=False):
     """The owner that foliot apply --prune compares with its --owner. Absent: unchanged. Empty: none."""
     max_runs: int
     """The schedule ends when this number of instants has created a task. 0 or absent: no limit."""
-    misfire: Literal["fire_once", "skip", "fire_all"]
+    missed: Literal["fire_once", "skip", "fire_all"]
     """The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."""
     overlap: Literal["allow", "skip", "buffer_one"]
     """The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow."""
@@ -500,7 +467,7 @@ class ScheduleRule(TypedDict, total=False):
     catchup_limit: int
     """The maximum number of missed instants that fire_all fires. Absent: 100."""
     catchup_window: str | timedelta
-    """Instants that were missed longer ago create no task, for every value of misfire. Absent: 24h."""
+    """Instants that were missed longer ago create no task, for every value of missed. Absent: 24h."""
     cron: str
     """The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."""
     dst_gap: Literal["next", "skip"]
@@ -515,7 +482,7 @@ class ScheduleRule(TypedDict, total=False):
     """Each task is due up to this much later than its instant, at most 24h. The delay of an instant never changes. Absent: none."""
     max_runs: int
     """The schedule ends when this number of instants has created a task. 0 or absent: no limit."""
-    misfire: Literal["fire_once", "skip", "fire_all"]
+    missed: Literal["fire_once", "skip", "fire_all"]
     """The treatment of instants that were missed while no server could fire them. fire_once: the latest creates a task. skip: none does. fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."""
     overlap: Literal["allow", "skip", "buffer_one"]
     """The treatment of an instant while a task of the schedule is unfinished, for example because it waits for a retry. allow: the instant creates a task. skip: it creates none. buffer_one: one instant waits for the end. Absent: allow."""
@@ -552,7 +519,7 @@ SkippedInstants = TypedDict(
         "from": "str",
         "until": "str",
         # quota: the namespace had reached a quota. overlap: a task of the schedule was unfinished. Others: the instants were missed, and the field with this name excludes them.
-        "why": "Literal[\"misfire\", \"catchup_window\", \"catchup_limit\", \"quota\", \"overlap\"]",
+        "why": "Literal[\"missed\", \"catchup_window\", \"catchup_limit\", \"quota\", \"overlap\"]",
     },
 )
 
@@ -585,7 +552,7 @@ class Task(_Task, total=False):
     already: bool
     """In the reply to a cancel: the task was cancelled before, and this request changed nothing."""
     at: str
-    """The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
+    """The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
     attempts_started: int
     """The number of attempts that have started, including one under way. Absent: none has started."""
     body_size: int
@@ -630,6 +597,8 @@ class Task(_Task, total=False):
     """The number of attempts that ended because their process died. After 10 the task is dead."""
     schedule: str
     """The schedule that created the task."""
+    timezone: str
+    """Only in a request, and only with a local time in at: YYYY-MM-DD HH:MM, which :SS or :SS.mmm can follow, and a T can replace the space. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts. The zone is not stored."""
     traceparent: str
     """The span that created the task (W3C Trace Context). The spans of its attempts are linked to it. Absent in a create: the span of the request."""
     under_way: bool
@@ -642,7 +611,7 @@ class Task(_Task, total=False):
 
 class TaskInput(TypedDict, total=False):
     at: str | datetime
-    """The due time, rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
+    """The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
     delay: str | timedelta
     """The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."""
     expire_after: str | timedelta
@@ -665,6 +634,8 @@ class TaskInput(TypedDict, total=False):
     """The retry policy."""
     timeout: str | timedelta
     """The time limit of one attempt, 1ms to 1h. Absent: the queue's, or 15s."""
+    timezone: str
+    """Only in a request, and only with a local time in at: YYYY-MM-DD HH:MM, which :SS or :SS.mmm can follow, and a T can replace the space. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts. The zone is not stored."""
     traceparent: str
     """The span that created the task (W3C Trace Context). The spans of its attempts are linked to it. Absent in a create: the span of the request."""
     work: WorkInput
@@ -682,7 +653,7 @@ class TaskList(_TaskList, total=False):
 
 class TaskPatch(TypedDict, total=False):
     at: str | datetime
-    """A patch has at most one of at and delay."""
+    """As in a create. A patch has at most one of at and delay."""
     delay: str | timedelta
     """The task is due this long after the patch is accepted."""
     expire_after: str | timedelta | None
@@ -697,6 +668,8 @@ class TaskPatch(TypedDict, total=False):
     queue: str | None
     retry: RetryPatch
     timeout: str | timedelta | None
+    timezone: str
+    """Of a local time in at, as in a create."""
     work: WorkPatch
     """Only for a task with work."""
 
