@@ -51,12 +51,12 @@ func (s *shop) open(w http.ResponseWriter, r *http.Request) {
 	o := order{Number: len(s.orders) + 1, State: "open"}
 	s.orders = append(s.orders, o)
 	s.mu.Unlock()
-	_, err := s.foliot.Tasks.CreateOnce(r.Context(), task(o.Number), client.Spec{
+	_, err := s.foliot.Tasks.Create(r.Context(), client.Spec{
 		Name:   task(o.Number),
 		Delay:  s.grace,
 		HTTP:   client.HTTP{URL: fmt.Sprintf("%s/orders/%d/close", s.url, o.Number), Body: client.JSON(o)},
 		Labels: map[string]string{"order": strconv.Itoa(o.Number)},
-	})
+	}, client.Key(task(o.Number)))
 	if err != nil {
 		log.Print("client: ", err)
 		http.Error(w, "the order cannot be accepted now", http.StatusServiceUnavailable)
@@ -73,9 +73,9 @@ func (s *shop) paid(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no open order with that number", http.StatusConflict)
 		return
 	}
-	_, underWay, err := s.foliot.Tasks.Cancel(r.Context(), task(o.Number))
+	done, err := s.foliot.Tasks.Cancel(r.Context(), task(o.Number))
 	switch {
-	case err == nil && underWay:
+	case err == nil && done.UnderWay:
 		log.Printf("client: order %d is paid while its callback is under way", o.Number)
 	case err != nil && !errors.Is(err, client.ErrConflict) && !errors.Is(err, client.ErrNotFound):
 		log.Print("client: ", err) // the callback will find a paid order

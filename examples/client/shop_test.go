@@ -41,7 +41,7 @@ func TestOrdersThatAreNotPaidAreClosed(t *testing.T) {
 	if got := post(t, shop.url+"/orders/2/paid", 200); got.State != "paid" || paid.Number != 2 {
 		t.Errorf("%+v", got)
 	}
-	for number, want := range map[int]client.State{unpaid.Number: client.Delivered, paid.Number: client.Cancelled} {
+	for number, want := range map[int]client.State{unpaid.Number: client.StateDelivered, paid.Number: client.StateCancelled} {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		got, err := api.Tasks.Wait(ctx, task(number))
 		cancel()

@@ -26,7 +26,7 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	conns := idle.New(idle.Config{AllIdle: cmp.Or(limit.idle, idle.Never), Handshake: limit.first},
 		func(c net.Conn, why idle.Reason) idle.Verdict {
 			log.Printf("echo: closing %s: %v", c.RemoteAddr(), why)
-			return idle.Close
+			return idle.Close()
 		})
 	l = idle.NewListener(l, conns)
 	stop := context.AfterFunc(ctx, func() { l.Close() })

@@ -78,7 +78,7 @@ func pointers(all []net.Conn) []*net.TCPConn {
 	return p
 }
 
-func keepAll[C any](C, idle.Reason) idle.Verdict { return idle.Keep }
+func keepAll[C any](C, idle.Reason) idle.Verdict { return idle.Keep() }
 
 func trackAll[C any](t *testing.T, config idle.Config, all []C) (any, func()) {
 	g := idle.New(config, keepAll[C])

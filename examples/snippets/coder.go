@@ -18,8 +18,6 @@ var heartbeat = idle.Config{PingEvery: 30 * time.Second, PongWait: 10 * time.Sec
 
 //doc:end
 
-//doc:show coder
-
 type coderConn struct {
 	idle.Entry
 	ws      *websocket.Conn
@@ -37,7 +35,7 @@ func (c *coderConn) Close() error {
 func newCoderConns(cfg idle.Config) *idle.Group[*coderConn] {
 	return idle.New(cfg, func(c *coderConn, why idle.Reason) idle.Verdict {
 		if why != idle.Ping {
-			return idle.Close
+			return idle.Close()
 		}
 		if c.pinging.CompareAndSwap(false, true) {
 			go func() { // Ping waits for room in the socket, and then for the pong
@@ -47,7 +45,7 @@ func newCoderConns(cfg idle.Config) *idle.Group[*coderConn] {
 				c.ws.Ping(ctx)
 			}()
 		}
-		return idle.Keep
+		return idle.Keep()
 	})
 }
 
@@ -80,5 +78,3 @@ func serveCoder(conns *idle.Group[*coderConn], w http.ResponseWriter, r *http.Re
 		}
 	}
 }
-
-//doc:end

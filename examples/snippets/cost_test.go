@@ -11,7 +11,7 @@ import (
 // The costs in docs/idle.md.
 
 func BenchmarkTouchRead(b *testing.B) {
-	conns := idle.New(idle.Config{ReadIdle: time.Minute}, func(int, idle.Reason) idle.Verdict { return idle.Close })
+	conns := idle.New(idle.Config{ReadIdle: time.Minute}, func(int, idle.Reason) idle.Verdict { return idle.Close() })
 	var watch idle.Entry
 	if err := conns.Track(1, &watch); err != nil {
 		b.Fatal(err)

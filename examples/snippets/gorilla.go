@@ -8,8 +8,6 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-//doc:show gorilla
-
 type gorillaConn struct {
 	idle.Entry
 	*websocket.Conn // the group calls its Close, which closes the socket at once
@@ -20,13 +18,13 @@ type gorillaConn struct {
 func newGorillaConns(cfg idle.Config) *idle.Group[*gorillaConn] {
 	return idle.New(cfg, func(c *gorillaConn, why idle.Reason) idle.Verdict {
 		if why != idle.Ping {
-			return idle.Close
+			return idle.Close()
 		}
 		select {
 		case c.pings <- struct{}{}: // for the goroutine that writes messages, and may wait for the socket
 		default: // the last ping is not sent yet
 		}
-		return idle.Keep
+		return idle.Keep()
 	})
 }
 
@@ -73,5 +71,3 @@ func (c *gorillaConn) write() {
 		}
 	}
 }
-
-//doc:end

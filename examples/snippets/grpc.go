@@ -9,8 +9,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-//doc:show grpc
-
 // newGRPC lets gRPC ping, and end connections with GOAWAY.
 func newGRPC() *grpc.Server {
 	return grpc.NewServer(grpc.KeepaliveParams(keepalive.ServerParameters{
@@ -25,8 +23,6 @@ func newGRPC() *grpc.Server {
 // be longer than Time and Timeout together.
 func listenGRPC(l net.Listener) net.Listener {
 	conns := idle.New(idle.Config{ReadIdle: 2 * time.Minute, Handshake: 10 * time.Second},
-		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close() })
 	return idle.NewListener(l, conns)
 }
-
-//doc:end

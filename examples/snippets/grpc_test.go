@@ -18,7 +18,7 @@ import (
 // call and then none.
 func serveGRPC(t *testing.T, readIdle time.Duration, options ...grpc.ServerOption) *idle.Group[net.Conn] {
 	t.Helper()
-	conns := idle.New(idle.Config{ReadIdle: readIdle}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	conns := idle.New(idle.Config{ReadIdle: readIdle}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close() })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

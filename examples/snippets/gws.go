@@ -7,8 +7,6 @@ import (
 	"github.com/lxzan/gws"
 )
 
-//doc:show gws
-
 type gwsConn struct {
 	idle.Entry
 	*gws.Conn
@@ -21,10 +19,10 @@ func (c *gwsConn) Close() error { return c.NetConn().Close() }
 func newGWSConns(cfg idle.Config) *idle.Group[*gwsConn] {
 	return idle.New(cfg, func(c *gwsConn, why idle.Reason) idle.Verdict {
 		if why != idle.Ping {
-			return idle.Close
+			return idle.Close()
 		}
 		c.Async(func() { c.WritePing(nil) }) // WritePing may wait for the socket, so Async runs it elsewhere
-		return idle.Keep
+		return idle.Keep()
 	})
 }
 
@@ -63,5 +61,3 @@ func serveGWS(h *gwsHandler, w http.ResponseWriter, r *http.Request) {
 	}
 	ws.ReadLoop()
 }
-
-//doc:end

@@ -10,8 +10,6 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-//doc:show room
-
 // makeRoom is called about once a second. Up to half of the highest number of
 // connections, timeouts are as configured. Above that they get shorter, down to
 // a tenth. If there are too many connections, the idlest are closed at once.
@@ -20,10 +18,6 @@ func makeRoom(conns *idle.Group[net.Conn], most int) {
 	conns.SetPressure(min(0.9, float64(now-half)/float64(most-half))) // less than 0 is 0
 	conns.EvictIdlest(now - most)
 }
-
-//doc:end
-
-//doc:show leave
 
 // leave closes the sessions one after another within ten seconds. If judge
 // keeps some, it is called again until a minute is over.
@@ -38,8 +32,6 @@ func leave(l net.Listener, sessions *idle.Group[*session]) error {
 	sessions.Close()
 	return err
 }
-
-//doc:end
 
 //doc:show leavehttp
 

@@ -131,7 +131,7 @@ func TestASessionIsPingedByItsWriter(t *testing.T) {
 }
 
 func TestARoomThatIsFullLosesTheIdlest(t *testing.T) {
-	conns := idle.New(idle.Config{AllIdle: time.Hour}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	conns := idle.New(idle.Config{AllIdle: time.Hour}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close() })
 	for range 5 {
 		here, there := net.Pipe()
 		defer there.Close()
@@ -142,7 +142,7 @@ func TestARoomThatIsFullLosesTheIdlest(t *testing.T) {
 		t.Errorf("at half: %+v", s)
 	}
 	makeRoom(conns, 4)
-	eventually(t, "one has gone", func() bool { return conns.Stats().Closed[idle.Evicted] == 1 })
+	eventually(t, "one has gone", func() bool { return conns.Stats().Closed.Of(idle.Evicted) == 1 })
 	conns.Close()
 }
 

@@ -15,7 +15,7 @@ import (
 // listenTCP watches all accepted connections: each read and write is a touch.
 func listenTCP(l net.Listener) net.Listener {
 	conns := idle.New(idle.Config{AllIdle: 5 * time.Minute, Handshake: 10 * time.Second},
-		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close() })
 	return idle.NewListener(l, conns)
 }
 
@@ -41,13 +41,13 @@ func newSessions() *idle.Group[*session] {
 func judge(s *session, why idle.Reason) idle.Verdict {
 	if why != idle.Ping {
 		s.why.Store(uint32(why)) // for the reader, which only sees net.ErrClosed
-		return idle.Close
+		return idle.Close()
 	}
 	select {
 	case s.pings <- struct{}{}: // for the writer
 	default: // the last one is not sent yet
 	}
-	return idle.Keep
+	return idle.Keep()
 }
 
 // serveSession calls next for one command after another, and returns the reason

@@ -16,7 +16,7 @@ func serveOperators(mux *http.ServeMux, node *foliot.Node, isOperator func(*http
 		}
 		return admin.Admin
 	}
-	mux.Handle("/timers/", http.StripPrefix("/timers", admin.Handler(node, allow)))
+	mux.Handle("/timers/", http.StripPrefix("/timers", admin.New(node, allow)))
 }
 
 //doc:end

@@ -18,7 +18,8 @@ type Invoice struct {
 }
 
 var sendReminder = foliot.NewKind[Invoice]("send-reminder",
-	foliot.Queue("mail"),
+	foliot.InQueue("mail"),
+	foliot.AtOnce(10),                         // of the handlers of a process
 	foliot.Timeout(time.Minute),               // of one attempt
 	foliot.Backoff(10*time.Second, time.Hour), // between attempts: 10s, 20s, 40s, up to 1h
 	foliot.MaxAge(3*24*time.Hour),             // of all attempts; then the task is dead
@@ -70,11 +71,11 @@ func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
 //doc:show change
 
 func (b *billing) paid(ctx context.Context, id string) error {
-	pending, err := b.timers.Cancel(ctx, "remind-"+id)
+	c, err := b.timers.Cancel(ctx, "remind-"+id)
 	if errors.Is(err, foliot.ErrNotFound) || errors.Is(err, foliot.ErrEnded) {
 		return nil // the reminder was sent, and is no longer needed
 	}
-	if err == nil && !pending {
+	if err == nil && c.UnderWay {
 		slog.Info("the reminder may be on its way", "invoice", id)
 	}
 	return err
@@ -100,22 +101,16 @@ func schedule(ctx context.Context, timers foliot.Scheduler) error {
 
 //doc:end
 
-//doc:show rename
-
 // oldReminder is the kind of reminders that were created before version 2.
 var oldReminder = foliot.NewKind[Invoice]("remind")
 
 func (b *billing) mux() *foliot.Mux {
 	mux := new(foliot.Mux)
 	mux.Use(logged)
-	sendReminder.Handle(mux, b.remind, foliot.AtOnce(10))
+	sendReminder.Handle(mux, b.remind)
 	oldReminder.Handle(mux, b.remind)
 	return mux
 }
-
-//doc:end
-
-//doc:show middleware
 
 func logged(next foliot.Handler) foliot.Handler {
 	return func(ctx context.Context, c *foliot.Call) error {
@@ -125,13 +120,7 @@ func logged(next foliot.Handler) foliot.Handler {
 	}
 }
 
-//doc:end
-
-//doc:show stop
-
 func runUntil(ctx context.Context, node *foliot.Node) error {
 	err := node.Run(ctx) // blocks until ctx ends, and until the handlers have returned
 	return errors.Join(err, node.Close())
 }
-
-//doc:end

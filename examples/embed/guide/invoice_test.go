@@ -85,8 +85,6 @@ func TestTheReminderComesInTimeAndOnce(t *testing.T) {
 
 //doc:end
 
-//doc:show restart
-
 func TestTheReminderSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &post{invoices: map[string]invoice{"7": {address: "ada@example.com"}}}
@@ -112,8 +110,6 @@ func TestTheReminderSurvivesARestart(t *testing.T) {
 		}
 	})
 }
-
-//doc:end
 
 func TestEachResultOfTheReminder(t *testing.T) {
 	for name, c := range map[string]struct {
