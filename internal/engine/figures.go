@@ -9,11 +9,15 @@ import (
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // Near implements api.Engine: see dispatch.Dispatcher.Near.
 func (n *Node) Near() (timers int, until task.Millis) { return n.dispatch.Near() }
+
+// Slots returns the maximum number of attempts that run at once.
+func (n *Node) Slots() int { return n.dispatch.Slots() }
 
 func (n *Node) Backup() func(context.Context, io.Writer) error { return n.Copy }
 
@@ -33,7 +37,7 @@ func (n *Node) Live() wire.Live {
 		At: wire.FormatTime(now), Running: s.Running, Slots: n.dispatch.Slots(),
 		Late: lateness(late), Waited: lateness(waited),
 		Attempts: &wire.AttemptTotals{
-			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,
+			Delivered: s.Delivered, Failed: s.Failed, Snoozed: s.Snoozed, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,
 		},
 		Queues: []wire.LiveQueue{}, Destinations: []wire.LiveDestination{},
 	}
@@ -93,11 +97,11 @@ func (n *Node) watchOverdue(ctx context.Context) {
 func (n *Node) History(namespace string, from task.Millis) wire.History {
 	steps, since := n.Attempts.History(task.FloorMillis(n.Now()), namespace, from)
 	h := wire.History{
-		Step: activity.Step.String(), Since: wire.FormatTime(since.Time()), LateBoundsMS: activity.LateBounds[:], Steps: make([]wire.HistoryStep, len(steps)),
+		Step: timespan.Text(activity.Step), Since: wire.FormatTime(since.Time()), LateBoundsMS: activity.LateBounds[:], Steps: make([]wire.HistoryStep, len(steps)),
 	}
 	for i, f := range steps {
 		h.Steps[i] = wire.HistoryStep{
-			At: wire.FormatTime(f.At.Time()), Late: f.Late[:], Waited: f.Waited[:], Delivered: f.Delivered, Failed: f.Failed, Deferred: f.Deferred, Refused: f.Refused,
+			At: wire.FormatTime(f.At.Time()), Late: f.Late[:], Waited: f.Waited[:], Delivered: f.Delivered, Failed: f.Failed, Snoozed: f.Snoozed, Refused: f.Refused,
 			Interrupted: f.Interrupted, LostLeases: f.LostLeases, Dead: f.Dead, Overdue: f.Overdue,
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/activity"
@@ -18,11 +17,6 @@ import (
 	"github.com/foliot/foliot/internal/trustedclock"
 )
 
-// Of returns the Node of a *foliot.Node, for package foliot/admin, and panics if
-// embedded has another type. Package foliot sets it, because the field of
-// foliot.Node is not exported.
-var Of func(embedded any) *Node
-
 // Node is a store with the parts that work on it. After Open, call Connect once,
 // then Deliver and Maintain, each in its own goroutine, and Close at the end.
 type Node struct {
@@ -31,11 +25,12 @@ type Node struct {
 	Attempts *activity.Recorder // figures of all attempts of this node, and the recent attempts in full
 
 	config         StoreConfig
-	dispatchConfig dispatch.Config                   // as Connect got it
-	sparse         *slog.Logger                      // log for lines that may be repeated
-	notify         atomic.Pointer[func(...task.Key)] // see OnChange
+	dispatchConfig dispatch.Config // as Connect got it
+	sparse         *slog.Logger    // log for lines that may be repeated
 	dispatch       *dispatch.Dispatcher
 	maintenance    *maintenance.Worker
+
+	listeners sync.Map // the keys are *Listener
 }
 
 // Open opens the store, and waits until ctx ends if the medium is not ready. It
@@ -49,6 +44,11 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 		if n.config.OnReap != nil {
 			n.config.OnReap(left)
 		}
+		n.tell(func(l *Listener) {
+			if l.Reaped != nil {
+				l.Reaped(left)
+			}
+		})
 	}
 	c.OnFatal = func(err error) { n.Fatal <- err } // called at most once, and the channel has room
 	var err error
@@ -102,15 +102,34 @@ func (n *Node) Now() time.Time { return n.Clock() }
 // Log returns the logger of the node.
 func (n *Node) Log() *slog.Logger { return n.config.Logger }
 
-// OnChange sets a function that is called with the keys of tasks that the
-// dispatcher has changed, after the change is durable.
-func (n *Node) OnChange(notify func(...task.Key)) { n.notify.Store(&notify) }
+// Listener has functions that are called after a step is durable, on the
+// goroutines that made it, so they must return quickly. A nil function listens to
+// nothing.
+type Listener struct {
+	Changed func(...task.Key)    // tasks that the dispatcher has changed
+	Settled func(dispatch.Event) // an attempt, after its settlement
+	Reaped  func([]*task.Task)   // tasks after their lost leases were removed, but not by Open
+}
 
-// changed calls the function of OnChange, if there is one.
+// Listen adds a listener until stop is called, after which a call of its
+// functions may still be under way.
+func (n *Node) Listen(l Listener) (stop func()) {
+	n.listeners.Store(&l, nil)
+	return func() { n.listeners.Delete(&l) }
+}
+
+// tell calls f with each listener.
+func (n *Node) tell(f func(*Listener)) {
+	n.listeners.Range(func(l, _ any) bool { f(l.(*Listener)); return true })
+}
+
+// changed reports changed tasks to the listeners.
 func (n *Node) changed(keys ...task.Key) {
-	if notify := n.notify.Load(); notify != nil {
-		(*notify)(keys...)
-	}
+	n.tell(func(l *Listener) {
+		if l.Changed != nil {
+			l.Changed(keys...)
+		}
+	})
 }
 
 // notifying is a DispatchStore that notifies the API of settled tasks, so that long
@@ -141,6 +160,11 @@ func (n *Node) settled(e dispatch.Event) {
 	if n.dispatchConfig.Observe != nil {
 		n.dispatchConfig.Observe(e)
 	}
+	n.tell(func(l *Listener) {
+		if l.Settled != nil {
+			l.Settled(e)
+		}
+	})
 }
 
 // logDeath logs t if it died.

@@ -29,7 +29,7 @@ func receive(ctx context.Context, d task.Delivery) task.Outcome {
 	case strings.HasSuffix(url, "/bad"):
 		o.Verdict, o.Status = task.Failure, 500
 	case strings.HasSuffix(url, "/busy"):
-		o.Verdict, o.Status, o.RetryAfter = task.Deferral, 503, 30*time.Second
+		o.Verdict, o.Status, o.RetryAfter = task.Snooze, 503, 30*time.Second
 	case strings.HasSuffix(url, "/unsent"):
 		o = task.Outcome{Verdict: task.Unsent, Error: "no file descriptor"}
 	default: // it takes long

@@ -28,26 +28,21 @@ func New(ctx context.Context, n *engine.Node, cfg webhook.Config, fixed []netip.
 	own := newOwnAddresses(n.Log(), fixed, sources...)
 	own.refresh(ctx, time.Now())
 	cfg.Own, cfg.Now = own.set.Load, n.Now
-	cfg.Secrets = func(namespace, queue string) [][]byte { return signingKeys(n, namespace, queue) }
+	cfg.Secrets = func(namespace, queue string) []string { return signingSecrets(n, namespace, queue) }
 	return &Sender{webhook.New(cfg), own}
 }
 
 // Run updates the own addresses until ctx ends.
 func (s *Sender) Run(ctx context.Context) { s.own.run(ctx) }
 
-// signingKeys returns the keys that sign the callbacks of a queue now, the
-// newest key first. It is called for each attempt, and reads the settings each
-// time, so a new secret is used at once, and an ended one no longer.
-func signingKeys(n *engine.Node, namespace, queue string) [][]byte {
-	secrets := n.Store.Standing().Settings.Secrets(namespace, queue, task.FloorMillis(n.Now()))
-	keys := make([][]byte, 0, len(secrets))
-	for _, secret := range secrets {
-		key, err := webhook.ParseSecret(secret.Secret)
-		if err != nil { // cannot happen: a secret is parsed before it is accepted
-			n.Log().Error("a signing secret is invalid: callbacks are sent without its signature", "namespace", namespace, "queue", secret.Queue, "id", secret.ID)
-			continue
-		}
-		keys = append(keys, key)
+// signingSecrets returns the secrets that sign the callbacks of a queue now, the
+// newest first. It is called for each attempt, and reads the settings each time,
+// so a new secret is used at once, and an ended one no longer.
+func signingSecrets(n *engine.Node, namespace, queue string) []string {
+	live := n.Store.Standing().Settings.Secrets(namespace, queue, task.FloorMillis(n.Now()))
+	secrets := make([]string, len(live))
+	for i, secret := range live {
+		secrets[i] = secret.Secret
 	}
-	return keys
+	return secrets
 }

@@ -23,11 +23,11 @@ func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Hour - time.Millisecond)
-	if keys := signingKeys(n, task.DefaultNamespace, ""); len(keys) != 2 {
-		t.Errorf("during the rotation %d secrets sign, want 2", len(keys))
+	if secrets := signingSecrets(n, task.DefaultNamespace, ""); len(secrets) != 2 {
+		t.Errorf("during the rotation %d secrets sign, want 2", len(secrets))
 	}
 	now = now.Add(time.Millisecond)
-	if keys := signingKeys(n, task.DefaultNamespace, ""); len(keys) != 1 {
-		t.Errorf("after the rotation %d secrets sign, want 1", len(keys))
+	if secrets := signingSecrets(n, task.DefaultNamespace, ""); len(secrets) != 1 {
+		t.Errorf("after the rotation %d secrets sign, want 1", len(secrets))
 	}
 }

@@ -32,7 +32,7 @@ func (s *Server) connect(ctx context.Context) {
 	c.Version, c.Log = buildinfo.Version(), s.log
 	c.Page = page.Handler()
 	s.API = api.New(c, s.Node.Store)
-	s.Node.OnChange(s.API.Notify)
+	s.Node.Listen(engine.Listener{Changed: s.API.Notify})
 
 	d := s.cfg.Dispatch
 	d.Observe, d.OnScrub, d.OnSweep, d.OnReap = s.settled, s.metrics.Scrubbed, s.metrics.Swept, s.metrics.Reclaimed

@@ -202,7 +202,7 @@ func (s *Server) Run(ctx context.Context, hangup <-chan os.Signal) error {
 		return err
 	}
 	did := s.Node.Stats()
-	s.log.Info("stopped", "delivered", did.Delivered, "failed", did.Failed, "deferred", did.Deferred, "refused", did.Refused,
+	s.log.Info("stopped", "delivered", did.Delivered, "failed", did.Failed, "snoozed", did.Snoozed, "refused", did.Refused,
 		"interrupted", did.Interrupted, "dead", did.Dead, "late_p50", did.Late.P50.String(), "late_p99", did.Late.P99.String())
 	err := s.http.Shutdown(served)
 	stopKeeping()

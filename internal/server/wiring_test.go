@@ -226,7 +226,7 @@ func TestTheServerCountsItsTimers(t *testing.T) {
 func TestEveryOutcomeIsFoundByItsWord(t *testing.T) {
 	n := runNode(t, nil)
 	claimed, after := &task.Task{Namespace: "default", Name: "a", Queue: "default"}, &task.Task{State: task.Scheduled}
-	for _, v := range []task.Verdict{task.Success, task.Failure, task.Deferral, task.Refusal, task.Interrupted} {
+	for _, v := range []task.Verdict{task.Success, task.Failure, task.Snooze, task.Refusal, task.Interrupted} {
 		n.Node.Attempts.Note(task.FloorMillis(n.Node.Now()), claimed, &task.Outcome{Verdict: v}, after)
 	}
 	n.Node.Attempts.Note(task.FloorMillis(n.Node.Now()), claimed, &task.Outcome{Verdict: task.Success}, nil)

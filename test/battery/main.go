@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
+	"github.com/foliot/foliot/test/battery/scenario/clients"
 	"github.com/foliot/foliot/test/battery/scenario/directory"
 	"github.com/foliot/foliot/test/battery/scenario/life"
 	"github.com/foliot/foliot/test/battery/scenario/namespaces"
@@ -34,6 +35,7 @@ type scenario struct {
 var scenarios = []scenario{
 	{"steady", "2,000 tasks due over 5 s: lost, early, duplicates, lateness", directory.Steady},
 	{"kill", "kill -9 at random moments under 500 creates a second, some tasks cancelled", directory.Kill},
+	{"kill-clients", "the same under crowds of creates of one Go client, which travel in batches: each caller's result is true", clients.Kill},
 	{"full-disk", "a disk that fills up under creates, patches, cancels and deliveries, -fills times: acknowledged changes are kept", directory.FullDisk},
 	{"cancel", "10,000 cancels at due ±5 ms: none delivered after a 200", directory.Cancel},
 	{"poison", "a receiver that kills the server with each attempt: dead after 10 reclaims", directory.Poison},
@@ -79,6 +81,7 @@ var redisScenarios = []scenario{
 var measurements = []scenario{
 	{"life", "each step of a task's life with a directory: processor time, bytes written, memory; and the mechanisms without Foliot", life.OnDirectory},
 	{"life-redis", "the same on a Redis", life.OnRedis},
+	{"clients", "creates a second of one Go client beside an empty net/http server, latencies, and a request that stalls", clients.Speed},
 }
 
 func main() {
@@ -140,6 +143,8 @@ func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io
 		return func(_ context.Context, in io.Reader, out io.Writer) error {
 			return receiver.RunFast(args[1], args[2], in, out)
 		}
+	case len(args) == 1 && args[0] == clients.Command:
+		return clients.RunEmpty
 	case len(args) == 1 && args[0] == namespaces.Command:
 		return namespaces.RunAttacker
 	}

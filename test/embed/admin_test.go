@@ -30,7 +30,7 @@ func shop(t *testing.T) (url string, n *foliot.Node, run func(args ...string) st
 	note.Handle(mux, func(context.Context, *foliot.Task[int64]) error { return nil })
 	n = foliottest.Start(t, mux)
 	site := http.NewServeMux()
-	site.Handle("/timers/", http.StripPrefix("/timers", admin.Handler(n, func(r *http.Request) admin.Access {
+	site.Handle("/timers/", http.StripPrefix("/timers", admin.New(n, func(r *http.Request) admin.Access {
 		if r.Header.Get("Authorization") != "Bearer of-the-shop" {
 			return admin.None
 		}

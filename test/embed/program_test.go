@@ -62,11 +62,11 @@ func (j *journal) note(what, name string, args ...int64) {
 }
 
 // storeOf returns the store at place, which is the URL of a Redis or a directory.
-func storeOf(place string) foliot.Store {
+func storeOf(place string) (foliot.Store, error) {
 	if strings.Contains(place, "://") {
-		return redis.Store(place)
+		return redis.Parse(place)
 	}
-	return dir.Store(place)
+	return dir.Store(place), nil
 }
 
 // program runs tasks of the kind note, and writes each start to the journal. In
@@ -91,7 +91,11 @@ func program(place, run string) error {
 		}
 		return nil
 	})
-	n, err := foliot.Open(ctx, storeOf(place), mux, foliot.Options{Grace: time.Second, Lease: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	store, err := storeOf(place)
+	if err != nil {
+		return err
+	}
+	n, err := foliot.Open(ctx, store, mux, foliot.Options{Grace: time.Second, Lease: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}
@@ -140,11 +144,11 @@ func one(ctx context.Context, n *foliot.Node, j *journal, name string) error {
 	switch rand.IntN(5) {
 	case 0:
 		j.note("cancelling", name)
-		pending, err := n.Cancel(ctx, name)
+		c, err := n.Cancel(ctx, name)
 		if err != nil {
 			return ignoreEnded(err)
 		}
-		if pending {
+		if !c.UnderWay {
 			j.note("cancelled", name)
 		}
 	case 1:

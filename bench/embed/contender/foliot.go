@@ -21,7 +21,11 @@ func openFoliotDir(ctx context.Context, s Stores, h Handle) (*Running, error) {
 }
 
 func openFoliotRedis(ctx context.Context, s Stores, h Handle) (*Running, error) {
-	return openFoliot(ctx, redis.Store("redis://"+s.Redis), h)
+	st, err := redis.Parse("redis://" + s.Redis)
+	if err != nil {
+		return nil, err
+	}
+	return openFoliot(ctx, st, h)
 }
 
 func openFoliot(ctx context.Context, st foliot.Store, h Handle) (*Running, error) {

@@ -74,13 +74,13 @@ func createByHTTP(ctx context.Context, api *client.Client, w *Work, from, to int
 	for i := from; i < to; i++ {
 		specs = append(specs, spec(i))
 	}
-	results, err := api.Tasks.CreateBatch(ctx, specs)
+	results, err := api.Tasks.CreateMany(ctx, specs)
 	if err != nil {
 		return err
 	}
-	for _, r := range results {
+	for i, r := range results {
 		if r.Err != nil {
-			return fmt.Errorf("create %s: %w", r.Name, r.Err)
+			return fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
 		}
 	}
 	return nil

@@ -4,6 +4,6 @@
 // and calls their URLs.
 //
 // It loses tasks, calls early, and calls cancelled tasks. It is here to show
-// these faults, and a test shows each of them. docs/redis-original-design.md lists
-// the faults, and bench/redis measures the design. No shipped code uses it.
+// these faults, and a test shows each of them. bench/redis measures the
+// design. No shipped code uses it.
 package original

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// Each test shows a fault. docs/redis-original-design.md lists them.
+// Each test shows a fault.
 
 func TestTheOriginalLosesWhatADeadNodeHadTaken(t *testing.T) {
 	addr, got := redistest.New(t).Addr, receive(t)

@@ -26,12 +26,11 @@ func TestMain(m *testing.M) {
 // time as an argument, so no test waits.
 var instant = time.Date(2026, 11, 22, 3, 4, 30, 0, time.UTC)
 
-// saw logs the result of a test, and compares it with that on the page. It is
-// the last statement of each test.
-func saw(t *testing.T, got, page string) {
+// saw logs the result of a test, and compares it with the expected one.
+func saw(t *testing.T, got, want string) {
 	t.Helper()
-	if t.Log(got); got != page {
-		t.Errorf("the page says %s", page)
+	if t.Log(got); got != want {
+		t.Errorf("want %s", want)
 	}
 }
 

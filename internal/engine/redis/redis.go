@@ -4,6 +4,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
@@ -31,6 +33,21 @@ const (
 // Medium is a Redis or Valkey that several processes share. Open sets the
 // version in Config, and the fields that engine.StoreConfig has too.
 type Medium struct{ Config redisstore.Config }
+
+// Embedded returns the medium of a program that embeds Foliot, with an address
+// that shows operators where the program runs.
+func Embedded() (m Medium) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	m.Config.Address, m.Config.Embedded = host+":"+strconv.Itoa(os.Getpid()), true
+	return m
+}
+
+// SetDurability sets the level of the store, where "" means the default, and Open
+// checks it.
+func (m *Medium) SetDurability(level string) { m.Config.Durability = redisstore.Durability(level) }
 
 // Open opens the store, and Opened.Clock reads the clock of the servers.
 func (m Medium) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened, error) {

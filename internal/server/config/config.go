@@ -20,6 +20,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 )
@@ -184,7 +185,7 @@ func (f *Flags) checkDurations() error {
 		value time.Duration
 	}{{"--keep-finished", f.KeepFinished}, {"--keep-dead", f.KeepDead}, {"--audit-keep", f.AuditKeep}} {
 		if d.value < time.Second || d.value > task.MaxDuration {
-			return usage.Errorf(d.flag, "%v is not between %v and %v", d.value, time.Second, task.MaxDuration)
+			return usage.Errorf(d.flag, "%s is not between 1s and %s", timespan.Text(d.value), timespan.Text(task.MaxDuration))
 		}
 	}
 	if f.Grace < 0 {

@@ -77,9 +77,9 @@ func watchConnections(srv *http.Server, limit int, timeout time.Duration) *conne
 func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	client := clientOf(conn)
 	if why == idle.Evicted && client != nil && time.Since(client.born) < evictAfter {
-		return idle.Keep
+		return idle.Keep()
 	}
-	return idle.Close
+	return idle.Close()
 }
 
 // markLastReplies adds "Connection: close" to a reply if the server is stopping or

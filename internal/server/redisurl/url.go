@@ -300,17 +300,22 @@ func (u *URL) parseQuery(text string) error {
 	return nil
 }
 
-// check checks the parameters that are not texts. A prefix has no characters with
-// a meaning in keys (a brace begins a hash tag), in patterns of an ACL, or in a
-// URL.
+// CheckPrefix checks the first word of all keys. It has no characters with a
+// meaning in keys (a brace begins a hash tag), in patterns of an ACL, or in a URL.
+func CheckPrefix(text string) error {
+	if len(text) > maxPrefix || strings.ContainsFunc(text, notOfHosts) {
+		return fmt.Errorf("the prefix must have at most %d letters, digits, dots, dashes and underscores", maxPrefix)
+	}
+	return nil
+}
+
+// check checks the parameters that are not texts.
 func (u *URL) check(name, value string) error {
 	switch name {
 	case "db":
 		return u.setDB(value)
 	case "prefix":
-		if len(value) > maxPrefix || strings.ContainsFunc(value, notOfHosts) {
-			return fmt.Errorf("the prefix must have at most %d letters, digits, dots, dashes and underscores", maxPrefix)
-		}
+		return CheckPrefix(value)
 	case "durability":
 		u.Durability = redisstore.Durability(value)
 		if u.Durability.Check() != nil {

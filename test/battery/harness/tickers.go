@@ -25,7 +25,7 @@ type Tickers struct {
 func (e *Environment) StartTickers(ctx context.Context, pairs int) (k Tickers) {
 	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
-		ScheduleRule: wire.ScheduleRule{Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000},
+		ScheduleRule: wire.ScheduleRule{Start: wire.FormatTime(k.start), Missed: "fire_all", CatchupLimit: 10_000},
 		Task:         wire.ScheduledTask{HTTP: wire.HTTPInput{URL: e.Receiver.URL()}},
 	}
 	every, cron := in, in

@@ -18,7 +18,7 @@ func largeOccurrences(ctx context.Context, a *attacker) error {
 	body := harness.RandomString(0, 1<<20)
 	for i := range 9 {
 		err := a.writer().PutSchedule(ctx, fmt.Sprintf("large-%d", i), wire.ScheduleInput{
-			ScheduleRule: wire.ScheduleRule{Every: "1s", Misfire: "fire_all"},
+			ScheduleRule: wire.ScheduleRule{Every: "1s", Missed: "fire_all"},
 			Task:         wire.ScheduledTask{Timeout: "1h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: body}},
 		})
 		if err != nil {
