@@ -218,7 +218,7 @@ func valid(c *conn.Call) error {
 		}
 		return refused(c.Op, "bad_option", unknown, "the call does not take this option: "+takes)
 	}
-	if slices.Contains(c.Options, conn.Option(Key(""))) {
+	if slices.Contains(c.Options, Key("").option) {
 		return refused(c.Op, "bad_option", "Key", "the key is empty, but it must have 1 to 256 printable ASCII characters")
 	}
 	return nil

@@ -40,9 +40,9 @@ type Options struct {
 	// connections Close closes.
 	HTTPClient *http.Client
 	// Timeout bounds one request, not counting the time that a long poll waits.
-	// CancelMatching, RetryMatching and MoveMatching have 30 minutes more, and Backfill has 5, while
-	// the context of a call bounds all its requests together. Zero or less
-	// means 60s.
+	// CancelMatching, RetryMatching and MoveMatching have 30 minutes more, and
+	// Backfill has 5, while the context of a call bounds all its requests
+	// together. Zero or less means 60s.
 	Timeout time.Duration
 	// Retry sets how often and how soon a call is repeated. The zero
 	// RetryPolicy makes up to 4 requests; Attempts 1 makes no repeats.
@@ -92,15 +92,16 @@ func New(server string, o Options) (*Client, error) {
 
 func init() {
 	conn.Of = func(c any) conn.Conn { return c.(*Client).conn }
+	conn.Given = func(options any) []conn.Option { return given(options.([]CallOption)) }
 }
 
 // defaultServer is the server that FromEnv calls if no variable names one.
 const defaultServer = "http://127.0.0.1:8750"
 
 // FromEnv returns a client for the server at the URL in FOLIOT_SERVER, by
-// default http://127.0.0.1:8750, with the token in FOLIOT_TOKEN and the namespace in
-// FOLIOT_NAMESPACE. The command line reads the same variables. The other Options
-// have their defaults. Errors: those of New.
+// default http://127.0.0.1:8750, with the token in FOLIOT_TOKEN and the
+// namespace in FOLIOT_NAMESPACE. The command line reads the same variables. The
+// other Options have their defaults. Errors: those of New.
 func FromEnv() (*Client, error) {
 	return New(cmp.Or(os.Getenv("FOLIOT_SERVER"), defaultServer), Options{Token: os.Getenv("FOLIOT_TOKEN"), Namespace: os.Getenv("FOLIOT_NAMESPACE")})
 }

@@ -25,8 +25,8 @@ type Filter struct {
 	DueBefore  time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
 	DueAfter   time.Time // exclusive: DueAt is after this. Zero means no bound
 	EndedAfter time.Time // exclusive: FinishedAt is after this. Zero means no bound
-	// All must be set to call CancelMatching, RetryMatching or MoveMatching without any of
-	// these fields.
+	// All must be set to call CancelMatching, RetryMatching or MoveMatching
+	// without any of these fields.
 	All bool
 	// DryRun makes these methods change nothing: the result has the number of
 	// tasks that match, and some of them.
@@ -122,8 +122,8 @@ type NewDue struct {
 	By       time.Duration // added to the due time of each task; negative means earlier
 }
 
-// MoveMatching changes the due times of the tasks that match, or the scheduled ones
-// if there are no States. It skips running and finished tasks. If a call with
+// MoveMatching changes the due times of the tasks that match, or the scheduled
+// ones if there are no States. It skips running and finished tasks. If a call with
 // By ends early, a repeat moves the tasks again that still match, so set
 // DueBefore or DueAfter. Otherwise it behaves as CancelMatching. Options: Expect.
 func (ts Tasks) MoveMatching(ctx context.Context, f Filter, to NewDue, opts ...CallOption) (BulkResult, error) {
@@ -144,7 +144,7 @@ func (ts Tasks) matching(ctx context.Context, verb string, f Filter, send any, o
 	var reply BulkResult
 	c := &conn.Call{
 		Op: verb + " tasks", Method: http.MethodPost, Path: "/tasks/" + verb, Query: values, Send: send, Extra: matchingTimeout, Into: &reply,
-		Takes: "Expect", Options: conn.Given(opts),
+		Takes: "Expect", Options: given(opts),
 	}
 	if _, err := ts.conn.Do(ctx, c); err != nil {
 		return BulkResult{}, err

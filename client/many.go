@@ -19,8 +19,8 @@ type Result struct {
 //
 // It sends requests of at most 1000 tasks and 8 MiB, up to four at the same time,
 // so the tasks are created in no particular order. The error is that of the
-// context if it has ended. The results are complete nevertheless: each item has its
-// task or its error. See MaybeApplied.
+// context if it has ended. The results are complete nevertheless: each item has
+// its task or its error. See MaybeApplied.
 func (ts Tasks) CreateMany(ctx context.Context, specs []Spec) (results []Result, err error) {
 	return many(ctx, ts.conn, specs, func(s Spec) (*conn.Call, error) { return createCall(s, nil) })
 }

@@ -74,7 +74,7 @@ type Counts struct {
 // are created from now on. Errors: ErrPrecondition, and an Error with the
 // invalid field. Options: IfMatch, IfNoneMatch.
 func (qs Queues) Put(ctx context.Context, name string, s QueueSettings, opts ...CallOption) (*Queue, error) {
-	return qs.one(ctx, "put queue", name, &conn.Call{Method: http.MethodPut, Send: s, Takes: "IfMatch IfNoneMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
+	return qs.one(ctx, "put queue", name, &conn.Call{Method: http.MethodPut, Send: s, Takes: "IfMatch IfNoneMatch", Options: given(opts), Repeatable: !conn.Conditional(given(opts))})
 }
 
 // Get returns a queue. Errors: ErrNotFound, if the queue has neither settings
@@ -94,7 +94,7 @@ func (qs Queues) List(ctx context.Context) iter.Seq2[*Queue, error] {
 // ErrNotFound if there are no settings, ErrPrecondition, ErrConflict while a
 // purge is under way. Options: IfMatch.
 func (qs Queues) Delete(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
-	return qs.one(ctx, "delete queue", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts)})
+	return qs.one(ctx, "delete queue", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: given(opts)})
 }
 
 // Pause stops a queue, so no attempt starts, except of tasks that are run by
@@ -102,12 +102,12 @@ func (qs Queues) Delete(ctx context.Context, name string, opts ...CallOption) (*
 // Resume, or until the time of the option. Options: Until.
 func (qs Queues) Pause(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
 	var p wire.PauseInput
-	for _, o := range opts {
+	for _, o := range given(opts) {
 		if o.Name == "Until" {
 			p.Until = o.Value
 		}
 	}
-	return qs.one(ctx, "pause queue", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Send: p, Takes: "Until", Options: conn.Given(opts), Repeatable: true})
+	return qs.one(ctx, "pause queue", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Send: p, Takes: "Until", Options: given(opts), Repeatable: true})
 }
 
 // Resume ends a pause, so tasks that became due start at once, within the
@@ -126,7 +126,7 @@ func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 // A task that enters the queue between the count and the reply may be cancelled
 // too. Errors: ErrCount. Options: Expect.
 func (qs Queues) Purge(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
-	return qs.one(ctx, "purge queue", name, &conn.Call{Method: http.MethodPost, Path: "/purge", Takes: "Expect", Options: conn.Given(opts)})
+	return qs.one(ctx, "purge queue", name, &conn.Call{Method: http.MethodPost, Path: "/purge", Takes: "Expect", Options: given(opts)})
 }
 
 // one sends a call about one queue, with its path after the queue's.

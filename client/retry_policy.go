@@ -142,7 +142,7 @@ func (p *pending) next(r RetryPolicy, try int, spent time.Duration) (pause time.
 	var refused *Error
 	if p.whole > 1 && errors.As(p.err, &refused) {
 		switch s := refused.Status; {
-		case s == http.StatusInternalServerError && p.call.Repeatable:
+		case s == http.StatusInternalServerError && p.call.Repeatable && r.Attempts > 1:
 			return r.backoff(1), true
 		case s >= 400 && s < 500 && s != http.StatusUnauthorized && s != http.StatusForbidden && s != http.StatusTooManyRequests:
 			return 0, true

@@ -408,7 +408,7 @@ func TestNoTaskIsCreatedTwiceOrLostOverABadConnection(t *testing.T) {
 		}
 		api.ServeHTTP(w, r)
 	}
-	const workers, each = 8, 25
+	const workers, each = 32, 25
 	ended := make(chan error, workers)
 	for range workers {
 		go func() {

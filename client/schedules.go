@@ -25,7 +25,7 @@ func (ss Schedules) Put(ctx context.Context, name string, s ScheduleSpec, opts .
 	if err != nil {
 		return nil, refused("put schedule "+name, "bad_body", "task", err.Error())
 	}
-	return ss.one(ctx, "put schedule", name, &conn.Call{Method: http.MethodPut, Body: body, Takes: "IfMatch IfNoneMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
+	return ss.one(ctx, "put schedule", name, &conn.Call{Method: http.MethodPut, Body: body, Takes: "IfMatch IfNoneMatch", Options: given(opts), Repeatable: !conn.Conditional(given(opts))})
 }
 
 // Get returns a schedule, with the body of its tasks. Errors: ErrNotFound.
@@ -55,19 +55,19 @@ func (ss Schedules) List(ctx context.Context, q ScheduleQuery) iter.Seq2[*Schedu
 // Delete deletes a schedule, whose tasks stay, and returns its last state.
 // Errors: ErrNotFound, ErrPrecondition. Options: IfMatch.
 func (ss Schedules) Delete(ctx context.Context, name string, opts ...CallOption) (*Schedule, error) {
-	return ss.one(ctx, "delete schedule", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts)})
+	return ss.one(ctx, "delete schedule", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: given(opts)})
 }
 
 // Pause stops a schedule from creating tasks until Resume, while existing tasks
 // go on. Errors: ErrNotFound, ErrPrecondition. Options: IfMatch.
 func (ss Schedules) Pause(ctx context.Context, name string, opts ...CallOption) (*Schedule, error) {
-	return ss.one(ctx, "pause schedule", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Takes: "IfMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
+	return ss.one(ctx, "pause schedule", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Takes: "IfMatch", Options: given(opts), Repeatable: !conn.Conditional(given(opts))})
 }
 
 // Resume continues a schedule with its next instant, so instants during the
 // pause do not fire. Errors: ErrNotFound, ErrPrecondition. Options: IfMatch.
 func (ss Schedules) Resume(ctx context.Context, name string, opts ...CallOption) (*Schedule, error) {
-	return ss.one(ctx, "resume schedule", name, &conn.Call{Method: http.MethodPost, Path: "/resume", Takes: "IfMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts)})
+	return ss.one(ctx, "resume schedule", name, &conn.Call{Method: http.MethodPost, Path: "/resume", Takes: "IfMatch", Options: given(opts), Repeatable: !conn.Conditional(given(opts))})
 }
 
 // Trigger creates a task of a schedule that is due now, even if the schedule is
@@ -90,7 +90,7 @@ func (ss Schedules) Trigger(ctx context.Context, name string, opts ...CallOption
 // than 1000. Options: IfMatch.
 func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, opts ...CallOption) (BackfillResult, error) {
 	reply, _, err := conn.Named[BackfillResult](ctx, ss.conn, "backfill schedule", "/schedules/", name, &conn.Call{
-		Method: http.MethodPost, Path: "/backfill", Takes: "IfMatch", Options: conn.Given(opts), Send: wire.BackfillInput{From: convert.Instant(from), Until: convert.Instant(until)}, Extra: backfillTimeout, Repeatable: true,
+		Method: http.MethodPost, Path: "/backfill", Takes: "IfMatch", Options: given(opts), Send: wire.BackfillInput{From: convert.Instant(from), Until: convert.Instant(until)}, Extra: backfillTimeout, Repeatable: true,
 	})
 	if err != nil {
 		return BackfillResult{}, err

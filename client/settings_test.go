@@ -147,7 +147,7 @@ func TestTokensAllowTheirScope(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := must[*admin.Token](t)(admin.New(root).Tokens.Revoke(t.Context(), writer.ID, admin.Children(), client.Force())); got.State != "revoked" || got.Parent != operator.ID {
+	if got := must[*admin.Token](t)(admin.New(root).Tokens.Revoke(t.Context(), writer.ID, client.Children(), client.Force())); got.State != "revoked" || got.Parent != operator.ID {
 		t.Errorf("%+v", got)
 	}
 	if _, err := acme.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {

@@ -74,7 +74,7 @@ func (ts Tasks) Patch(ctx context.Context, name string, p Patch, opts ...CallOpt
 	if err != nil {
 		return nil, badBody("patch "+name, err)
 	}
-	return ts.named(ctx, "patch", name, &conn.Call{Method: http.MethodPatch, Body: body, Takes: "IfMatch", Options: conn.Given(opts)})
+	return ts.named(ctx, "patch", name, &conn.Call{Method: http.MethodPatch, Body: body, Takes: "IfMatch", Options: given(opts)})
 }
 
 // Touch moves the due time of a task that was created with a delay, so it
@@ -83,7 +83,7 @@ func (ts Tasks) Patch(ctx context.Context, name string, p Patch, opts ...CallOpt
 // IfMatch.
 func (ts Tasks) Touch(ctx context.Context, name string, opts ...CallOption) (*Task, error) {
 	c := act("touch", opts)
-	c.Batch, c.Repeatable = "touch", !conn.Conditional(opts)
+	c.Batch, c.Repeatable = "touch", !conn.Conditional(given(opts))
 	return ts.named(ctx, "touch", name, c)
 }
 
@@ -103,7 +103,7 @@ func (ts Tasks) Retry(ctx context.Context, name string, opts ...CallOption) (*Ta
 }
 
 func act(verb string, opts []CallOption) *conn.Call {
-	return &conn.Call{Method: http.MethodPost, Path: "/" + verb, Takes: "IfMatch", Options: conn.Given(opts)}
+	return &conn.Call{Method: http.MethodPost, Path: "/" + verb, Takes: "IfMatch", Options: given(opts)}
 }
 
 // Cancelled is the result of a cancel.
@@ -127,7 +127,7 @@ func (ts Tasks) Cancel(ctx context.Context, name string, opts ...CallOption) (Ca
 }
 
 func cancelCall(name string, opts []CallOption) *conn.Call {
-	c := &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts), Repeatable: !conn.Conditional(opts), Batch: "cancel"}
+	c := &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: given(opts), Repeatable: !conn.Conditional(given(opts)), Batch: "cancel"}
 	return c.About("cancel", tasksPath, name)
 }
 

@@ -89,23 +89,18 @@ func (ts Tokens) List(ctx context.Context) iter.Seq2[*Token, error] {
 
 // Revoke invalidates a token from now on, and other servers of the same store
 // follow within a second. The tokens that it created stay valid, so that a token
-// can be replaced. If it leaked, revoke them too, with Children.
+// can be replaced. If it leaked, revoke them too, with client.Children.
 //
 // With client.Force it also revokes the last operator's token of scope admin.
 // After that the server cannot be managed until it is stopped and
 // `foliot token create --data` has created another. Errors: client.ErrNotFound,
-// client.ErrLastToken. Options: client.Force, Children.
+// client.ErrLastToken. Options: client.Force,
+// client.Children.
 func (ts Tokens) Revoke(ctx context.Context, id string, opts ...client.CallOption) (*Token, error) {
 	t, _, err := conn.Named[Token](ctx, ts.conn, "revoke token", "/tokens/", id, &conn.Call{
 		Method: http.MethodDelete, Takes: "Force Children", Options: conn.Given(opts), Repeatable: true,
 	})
 	return t, err
-}
-
-// Children makes a Revoke include the tokens that the token created, directly or
-// through other tokens.
-func Children() client.CallOption {
-	return client.CallOption{Name: "Children", Param: "children", Value: "true"}
 }
 
 func (s TokenSpec) MarshalJSON() ([]byte, error) { return encode[wire.TokenInput](s) }

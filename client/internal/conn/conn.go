@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
-// Of returns the connection of a *client.Client. Package client sets it.
-var Of func(client any) Conn
+// Package client sets these.
+var (
+	Of    func(client any) Conn      // the connection of a *client.Client
+	Given func(options any) []Option // those in a slice of client.CallOption
+)
 
 // Conn sends calls to one server. Its errors are those of package client.
 type Conn interface {
@@ -53,7 +56,7 @@ type Reply struct {
 	Header http.Header
 }
 
-// Option is an option of one call.
+// Option is what a client.CallOption has.
 type Option struct {
 	Name string // of the function that made it
 	// Header or Param is the header or the parameter that has the value. If both
@@ -72,19 +75,9 @@ func (c *Call) Unknown() string {
 	return ""
 }
 
-// Given returns the options of a call. It takes those of package client, which
-// have the same fields.
-func Given[O ~struct{ Name, Header, Param, Value string }](options []O) []Option {
-	all := make([]Option, len(options))
-	for i, o := range options {
-		all[i] = Option(o)
-	}
-	return all
-}
-
 // Conditional reports whether an option is a condition.
-func Conditional[O ~struct{ Name, Header, Param, Value string }](options []O) bool {
-	return slices.ContainsFunc(options, func(o O) bool { return strings.HasPrefix(Option(o).Header, "If-") })
+func Conditional(options []Option) bool {
+	return slices.ContainsFunc(options, func(o Option) bool { return strings.HasPrefix(o.Header, "If-") })
 }
 
 // About completes the Op, the Path and the Name of a call about the record with

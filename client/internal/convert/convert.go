@@ -57,8 +57,8 @@ func (c *Codec) Plan(to, from reflect.Type, except ...string) *fields.Plan {
 	return p
 }
 
-// Convert fills the fields of *to from those of from or *from, except those with the names
-// in except, which must be the same for each use of two types.
+// Convert fills the fields of *to from those of from or *from, except those with
+// the names in except, which must be the same for each use of two types.
 func (c *Codec) Convert(to, from any, except ...string) error {
 	target, source := reflect.ValueOf(to).Elem(), reflect.Indirect(reflect.ValueOf(from))
 	p := c.Plan(target.Type(), source.Type(), except...)

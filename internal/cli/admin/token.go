@@ -262,7 +262,7 @@ func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console.Console, a
 
 func (c *tokenRevokeCmd) options() []client.CallOption {
 	if c.Children {
-		return []client.CallOption{admin.Children()}
+		return []client.CallOption{client.Children()}
 	}
 	return nil
 }
