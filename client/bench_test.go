@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/foliot/foliot/client"
@@ -55,7 +56,9 @@ func BenchmarkCreate(b *testing.B) {
 	for name, o := range map[string]client.Options{"alone": {NoBatching: true}, "batched": {}} {
 		b.Run(name, func(b *testing.B) {
 			store := memstore.New(memstore.Config{})
-			srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+			var requests atomic.Int64
+			handler := api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store)
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests.Add(1); handler.ServeHTTP(w, r) }))
 			defer srv.Close()
 			c, err := client.New(srv.URL, o)
 			if err != nil {
@@ -63,6 +66,7 @@ func BenchmarkCreate(b *testing.B) {
 			}
 			defer c.Close()
 			run(b, func() error { return errOf(c.Tasks.Create(b.Context(), spec)) })
+			b.ReportMetric(float64(b.N)/float64(requests.Load()), "creates/request")
 		})
 	}
 }

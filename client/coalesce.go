@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -158,6 +159,7 @@ func (co *coalescer) run(ctx context.Context, b *batch) {
 	} else {
 		co.exchange(ctx, b.calls)
 	}
+	runtime.Gosched() // the callers of this batch, which often call again, get into the next one
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	co.queue.End(b.id)

@@ -130,8 +130,9 @@ var (
 // readCall reads a call. An error in its task, key or preconditions is that of a
 // single request, with the same field.
 func (b *batch) readCall(r *reader) (call, error) {
-	b.sent = sentCall{}
 	c := &b.sent
+	*c = sentCall{headers: c.headers}
+	clear(c.headers)
 	err := r.Object(func(key []byte) (err error) {
 		word := string(key)
 		if header := callHeaders[word]; header != "" {

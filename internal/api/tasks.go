@@ -1,9 +1,10 @@
 package api
 
 import (
-	"encoding/json"
+	"encoding/binary"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/foliot/foliot/internal/api/decode"
@@ -84,27 +85,56 @@ func (s *Server) checkKind(r *request, spec *task.Spec) error {
 // idempotency returns the key and the fingerprint by which the store recognises
 // a repeat. It returns nil without a key. The fingerprint is a digest of what the
 // request means, so a repeat may have another encoding. What s leaves to its queue
-// counts as the default of Foliot, because the queue's may change in between. If
-// task.Spec gets a field, a tag omitempty keeps the fingerprints of earlier versions.
+// counts as the default of Foliot, because the queue's may change in between.
 func idempotency(key string, s *task.Spec, route ...string) *task.Idempotency {
 	if key == "" {
 		return nil
 	}
-	means, body := *s, s.Request.Body
-	means.Key, means.ID = task.Key{Name: s.Name}, ""
-	if len(s.Labels) == 0 {
-		means.Labels = nil // as if it was absent
-	}
-	q := &means.Request
+	q, body := &s.Request, s.Request.Body
 	if q.BodyKind == task.JSONBody {
 		body = decode.Meaning(body)
 	}
-	q.Body, q.BodySize, q.Headers = nil, 0, make(map[string]string, len(s.Request.Headers))
-	for name, value := range s.Request.Headers {
-		q.Headers[strings.ToLower(name)] = value
+	means := make([]byte, 0, 512)
+	for _, text := range append(route, s.Name, s.Queue, s.OnDead, s.Trace, q.URL, q.Method, q.Kind, q.Destination) {
+		means = appendText(means, text)
 	}
-	fields, _ := json.Marshal([]any{route, means}) // cannot fail
-	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(fields, body)}
+	means = appendTexts(means, s.Labels, func(label string) string { return label })
+	means = appendTexts(means, q.Headers, strings.ToLower)
+	for _, n := range []int64{
+		int64(s.Priority), int64(q.BodyKind), int64(s.When.At), flag(s.When.Relative), int64(s.When.Delay), int64(s.When.Next), int64(s.Timeout), int64(s.ExpireAfter),
+		int64(s.Retry.MaxAttempts), int64(s.Retry.MinBackoff), int64(s.Retry.MaxBackoff), int64(s.Retry.MaxAge), flag(s.NotifySchedule),
+	} {
+		means = binary.AppendVarint(means, n)
+	}
+	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(means, body)}
+}
+
+// appendText appends a text with its length, so that no two lists of texts have
+// the same bytes.
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// appendTexts appends a map in the order of its keys, which spell returns in one
+// spelling.
+func appendTexts(b []byte, m map[string]string, spell func(string) string) []byte {
+	pairs := make([][2]string, 0, len(m))
+	for k, v := range m {
+		pairs = append(pairs, [2]string{spell(k), v})
+	}
+	slices.SortFunc(pairs, func(x, y [2]string) int { return strings.Compare(x[0], y[0]) })
+	b = binary.AppendUvarint(b, uint64(len(pairs)))
+	for _, p := range pairs {
+		b = appendText(appendText(b, p[0]), p[1])
+	}
+	return b
+}
+
+func flag(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func (s *Server) put(w http.ResponseWriter, r *request) error {
