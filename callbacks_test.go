@@ -57,7 +57,7 @@ func TestTasksOfARenamedKindWaitForAHandlerAndTheLogReportsThem(t *testing.T) {
 		if log := journal.String(); strings.Count(log, "has no handler for their kind") != 1 || !strings.Contains(log, "kind=shut-order") {
 			t.Errorf("the log: %s", log)
 		}
-		if missing := n.Missing(); !slices.Equal(missing, []string{"shut-order"}) {
+		if missing := n.MissingHandlers(); !slices.Equal(missing, []string{"shut-order"}) {
 			t.Errorf("missing: %v", missing)
 		}
 	})
@@ -113,17 +113,17 @@ func TestTasksOfAMissingKindAreReportedUntilTheyAreCancelledMovedOrReplaced(t *t
 				fatal.If(t, errOf(renamed.In(t.Context(), n, "a", 0, order{})))
 				fatal.If(t, errOf(renamed.In(t.Context(), n, "b", 0, order{})))
 				pass(time.Hour)
-				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 2 {
+				if m := n.MissingHandlers(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 2 {
 					t.Fatalf("before: %q, and %d tasks are known", m, foliot.Known(n))
 				}
 				gone(t, n)
 				pass(time.Minute)
-				if m := n.Missing(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 1 {
+				if m := n.MissingHandlers(); !slices.Equal(m, []string{"shut-order"}) || foliot.Known(n) != 1 {
 					t.Errorf("with one of two: %q, and %d tasks are known", m, foliot.Known(n))
 				}
 				fatal.If(t, errOf(n.Cancel(t.Context(), "b")))
 				pass(time.Minute)
-				if m := n.Missing(); len(m) != 0 || foliot.Known(n) != 0 {
+				if m := n.MissingHandlers(); len(m) != 0 || foliot.Known(n) != 0 {
 					t.Errorf("without both: %q, and %d tasks are known", m, foliot.Known(n))
 				}
 			})

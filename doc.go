@@ -49,20 +49,33 @@
 // cancel is false, the task never starts. The result of a handler decides how its
 // task goes on:
 //
-//	result                        the task
-//	nil                           is delivered
-//	an error                      is retried after a backoff, until MaxAttempts or MaxAge is used up; then it is dead
-//	Dead(err)                     is dead: no attempt follows, unless an operator retries the task
-//	RetryIn(d, err)               failed this attempt; the next one starts after exactly d, at least 1s
-//	Snooze(d)                     is moved: it is due after exactly d, at least 1s, and no attempt is used
-//	a panic, runtime.Goexit       is retried, as after an error; the stack of a panic is logged, and the process goes on
-//	arguments that do not decode  is retried, as after an error: a later deployment may be able to read them
-//	the Timeout passes            keeps running, but its context ends; the result of the handler counts as always
-//	the handler ignores ctx       keeps running while Run does: no second attempt starts next to it, and Options.OnHang is called
-//	Cancel                        keeps running, but its context ends with ErrCancelled; it is delivered if the handler returns nil, and otherwise cancelled
-//	Run ends                      keeps running for Options.Grace; then its context ends with ErrStopping, and the task is due again at once
-//	the process dies              is due again: on a directory when it is opened, on a Redis after Options.Lease. After three deaths tasks run one at a time, after ten the task is dead
-//	the store cannot be reached   keeps running, but its context ends with ErrLeaseLost: another process may start the task
+//   - nil: the task is delivered.
+//   - an error: the task is retried after a backoff. When MaxAttempts or MaxAge is
+//     used up, it is dead.
+//   - [Dead]: the task is dead, and no attempt follows unless it is retried.
+//   - [RetryIn]: this attempt failed, and the next one starts after exactly that
+//     time, at least 1s.
+//   - [Snooze]: the task is due after exactly that time, at least 1s, and no attempt
+//     is used.
+//
+// Some handlers return nothing, or return late:
+//
+//   - A panic or runtime.Goexit counts as an error. The stack of a panic is logged,
+//     and the process goes on.
+//   - Arguments that do not decode count as an error too, because a later
+//     deployment may be able to read them.
+//   - When the Timeout of the task passes, the context ends, and the result of the
+//     handler counts as always. If the handler goes on, no second attempt starts
+//     next to it, and Options.OnHang is called.
+//   - A cancel ends the context with [ErrCancelled]. The task is delivered if the
+//     handler returns nil, and otherwise cancelled.
+//   - When the context of Run ends, handlers keep running for Options.Grace. Then
+//     their contexts end with [ErrStopping], and the tasks are due again at once.
+//   - When the store cannot be reached, the context ends with [ErrLeaseLost]:
+//     another process may start the task.
+//   - When the process dies, the task is due again: on a directory when it is
+//     opened, on a Redis after Options.Lease. After three deaths such tasks run one
+//     at a time, and after ten the task is dead.
 //
 // Handlers must be idempotent: use the namespace and name of the task as the
 // key. In a store with one namespace, the name is enough.
@@ -72,7 +85,7 @@
 // Only a process with a handler for the kind starts a task; without one, the task
 // waits, and does not fail. So after a deployment that renames a kind, the tasks
 // with the old name wait until a process has a handler for that name. `foliot
-// ls`, the web page and Node.Missing show them.
+// ls`, the web page and Node.MissingHandlers show them.
 //
 // # Transactions
 //

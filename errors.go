@@ -11,9 +11,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The errors of a Scheduler, for errors.Is. They are the Err of an Error. After ErrUnavailable the call may
-// have been applied. If the context of a call ends before the reply, the error
-// wraps both ErrUnavailable and the error of the context.
+// The errors of a Scheduler, for errors.Is. They are the Err of an Error. After
+// ErrUnavailable the call may have been applied. If the context of a call ends
+// before the reply, the error wraps both ErrUnavailable and the error of the
+// context.
 var (
 	ErrNotFound    = errors.New("no such task, schedule or queue")
 	ErrExists      = errors.New("a task with that name exists")

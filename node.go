@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// Store is a place where tasks are kept, for Open: a result of foliot/dir.Store,
-// of foliot/redis.Parse or of foliot/foliottest.Store.
+// Store is a place where tasks are kept, for Open: a result of foliot/dir.Store, of
+// foliot/redis.Parse or Use, or of foliot/foliottest.Store.
 type Store struct{ medium engine.Medium }
 
 // Node is an open store with the handlers of this process. It is a Scheduler
@@ -127,8 +127,8 @@ func (n *Node) now() task.Millis { return task.CeilMillis(n.core.Latest()) }
 // the handlers that run. After that it ends the contexts of the remaining
 // handlers with ErrStopping, and waits a few seconds more. If all handlers and
 // all calls of Options.OnDead and Options.OnHang have returned, Run returns nil.
-// Otherwise, or if the store fails permanently, it returns an error. Run must be
-// called once only, because a second call returns an error.
+// Otherwise, or if the store fails permanently, it returns an error. A second call
+// of Run returns an error, also after the first has returned.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.handlers == nil && n.sender == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open, or Options.URLs to send requests")
@@ -235,13 +235,13 @@ func (n *Node) Stats() Stats {
 	}
 }
 
-// Missing returns the kinds that have due tasks in this process, in the
+// MissingHandlers returns the kinds that have due tasks in this process, in the
 // namespaces that it runs, but no handler in its Mux, so that their tasks wait.
-// The order is alphabetical, and an empty name stands for tasks with a URL,
-// which a Node never sends. On a Redis, each process reports only the tasks that
+// The order is alphabetical. An empty name stands for tasks with a URL, if the
+// Node has no Options.URLs. On a Redis, each process reports only the tasks that
 // it owns. A task that was cancelled, moved or replaced is still reported for
 // some seconds.
-func (n *Node) Missing() []string {
+func (n *Node) MissingHandlers() []string {
 	kinds, _ := n.core.Missing()
 	return kinds
 }

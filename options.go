@@ -28,8 +28,8 @@ type Options struct {
 	// URLs is a result of the function URLs: this process sends the requests of
 	// tasks that have a URL. Default: such tasks wait for another process.
 	URLs *URLSender
-	// Grace is how long handlers and requests may keep running after the context of Run has
-	// ended. A negative value means no time at all. Default: 10s.
+	// Grace is how long handlers and requests may keep running after the context of
+	// Run has ended. A negative value means no time at all. Default: 10s.
 	Grace time.Duration
 	// Lease is how long a task stays with a process that has died, on a store
 	// that several processes share, from 1s to 15s. Default: 15s.
