@@ -38,3 +38,7 @@ func WaitingCallbacks(log *slog.Logger, n int) int {
 	}
 	return len(c.waiting)
 }
+
+// StoredPriority returns the priority of the task of an item, as the store has
+// it.
+func StoredPriority(i Item) task.Priority { return i.item.Priority }

@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/dir"
 	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/remote"
 )
 
@@ -284,5 +285,22 @@ func TestAtOnceIsNoOptionOfATask(t *testing.T) {
 	n := foliottest.Start(t, new(foliot.Mux))
 	if _, err := closeOrder.In(t.Context(), n, "a", 0, order{}, foliot.AtOnce(1)); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), "NewKind") {
 		t.Error(err)
+	}
+}
+
+func TestTheZeroPriorityIsNormal(t *testing.T) {
+	var unset foliot.PriorityLevel
+	kind := foliot.NewKind[struct{}]("work")
+	for level, want := range map[foliot.PriorityLevel]task.Priority{
+		foliot.High: task.High, unset: task.Normal, foliot.Low: task.Low,
+	} {
+		if got := foliot.StoredPriority(kind.Item("a", foliot.When{}, struct{}{}, foliot.Priority(level))); got != want {
+			t.Errorf("Priority(%d) is stored as %v, want %v", level, got, want)
+		}
+	}
+	for _, level := range []foliot.PriorityLevel{2, -2, 127, -128} {
+		if got := foliot.StoredPriority(kind.Item("a", foliot.When{}, struct{}{}, foliot.Priority(level))); got.Valid() {
+			t.Errorf("Priority(%d) is stored as %v, but no task can have it", level, got)
+		}
 	}
 }

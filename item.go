@@ -31,20 +31,21 @@ type Option func(*Item)
 // which Scheduler.Queues sets. Default: "default".
 func InQueue(name string) Option { return func(i *Item) { i.item.Queue = name } }
 
-// PriorityLevel is a priority of a task: High, Normal or Low.
-type PriorityLevel uint8
+// PriorityLevel is a priority of a task: High, Normal or Low. The zero
+// PriorityLevel is Normal.
+type PriorityLevel int8
 
 // The priorities. If tasks of all three are due, 16 of 21 started tasks are
 // High, 4 are Normal and 1 is Low.
 const (
-	High   PriorityLevel = PriorityLevel(task.High)
-	Normal PriorityLevel = PriorityLevel(task.Normal)
-	Low    PriorityLevel = PriorityLevel(task.Low)
+	Low PriorityLevel = iota - 1
+	Normal
+	High
 )
 
 // Priority decides which due tasks of a queue start first. Default: Normal.
 func Priority(p PriorityLevel) Option {
-	return func(i *Item) { i.item.Priority = task.Priority(p) }
+	return func(i *Item) { i.item.Priority = task.Priority(int8(task.Normal) - int8(p)) } // the highest has the smallest number there
 }
 
 // Label sets a label of the task, by which List and operators can find it.

@@ -177,7 +177,7 @@ func TestARemoteSchedulerRefusesTheOptionsThatANodeRefuses(t *testing.T) {
 		for what, o := range map[string]foliot.Option{
 			"MaxAttempts(-1)": foliot.MaxAttempts(-1), "MaxAge(-1)": foliot.MaxAge(-1), "ExpireAfter(-1)": foliot.ExpireAfter(-1),
 			"Timeout(0)": foliot.Timeout(0), "Backoff(0, 0)": foliot.Backoff(0, 0), "a short longest wait": foliot.Backoff(time.Hour, time.Second),
-			"InQueue()": foliot.InQueue(""), "Priority(200)": foliot.Priority(200),
+			"InQueue()": foliot.InQueue(""), "Priority(100)": foliot.Priority(100),
 		} {
 			if i, err := closeOrder.In(t.Context(), s, name, time.Hour, order{}, o); !errors.Is(err, foliot.ErrInvalid) {
 				t.Errorf("%s, a task with %s: %+v, %v", name, what, i, err)
