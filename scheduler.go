@@ -8,9 +8,12 @@ import (
 
 // Scheduler accepts tasks, which the methods of a Kind create in it. It is a
 // *Node of this process, or the result of foliot/remote.New for a Node of
-// another process. A program can wrap a Scheduler, and replace it in a test,
-// because all methods are exported. Several goroutines can use a Scheduler at the
-// same time.
+// another process. Several goroutines can use a Scheduler at the same time.
+//
+// A program can wrap a Scheduler, and replace it in a test, because all methods
+// are exported. A later version may add methods, so a type that does this should
+// embed a Scheduler. The methods of a Kind call only CreateMany, PutMany and
+// Schedule.
 //
 // Each method can return ErrUnavailable, also if ctx ends before the reply.
 // Then the call may have been applied, and can be repeated.
@@ -72,10 +75,11 @@ type Cancelled struct {
 	Already  bool // the task was cancelled before
 }
 
-// CancelResult is the result of one name of CancelMany.
+// CancelResult is the result of one name of CancelMany: Err, or what Cancel
+// returns.
 type CancelResult struct {
-	Cancelled
-	Err error
+	Cancelled Cancelled
+	Err       error
 }
 
 // Filter selects tasks, which must match all fields that are set.
@@ -94,7 +98,7 @@ type Filter struct {
 
 // Queues returns and changes the queues of a Scheduler. A queue exists if it has
 // tasks, or if its settings were changed. Errors are an *Error, as those of a
-// Scheduler.
+// Scheduler. A later version may add methods here too.
 type Queues interface {
 	// Get returns a queue, or ErrNotFound if it has neither tasks nor settings.
 	Get(ctx context.Context, name string) (Queue, error)

@@ -3,7 +3,9 @@ package foliot
 import "context"
 
 // Tracer makes spans of handlers, for Options.Tracer: foliot/traces has one for
-// OpenTelemetry. Several goroutines call its methods at the same time.
+// OpenTelemetry. Several goroutines call its methods at the same time. A program
+// can have a Tracer of its own, so no later version adds a method to this
+// interface.
 type Tracer interface {
 	// Traceparent returns the span in ctx as a W3C traceparent, or "" if there is
 	// none. A Node stores it with each task that is created with ctx.

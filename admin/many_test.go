@@ -61,7 +61,7 @@ func TestManyTasksAreCreatedReplacedAndCancelledWithAResultForEach(t *testing.T)
 		}
 		delete(wrong, 3)
 		for i, c := range cancelled {
-			if missing := wrong[i] != nil; errors.Is(c.Err, foliot.ErrNotFound) != missing || !missing && c.Err != nil || c.UnderWay || c.Already != (i == 5) {
+			if missing := wrong[i] != nil; errors.Is(c.Err, foliot.ErrNotFound) != missing || !missing && c.Err != nil || c.Cancelled.UnderWay || c.Cancelled.Already != (i == 5) {
 				t.Errorf("%s, cancel %d: %+v", name, i, c)
 			}
 		}
