@@ -7,7 +7,8 @@ import (
 )
 
 // Conn is the method set that every connection of NewConn and NewListener has:
-// a program may assert that such a net.Conn is a Conn.
+// a program may assert that such a net.Conn is a Conn, but must not implement it,
+// because a later version may add methods.
 //
 //	if c, ok := c.(idle.Conn); ok {
 //		c.Pong()

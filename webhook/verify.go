@@ -45,7 +45,7 @@ const (
 func Read(secrets []string, r *http.Request, o Options) (*Event, error) {
 	limit := cmp.Or(o.MaxBody, defaultMaxBody)
 	if limit < 0 {
-		return nil, fmt.Errorf("webhook: Options.MaxBody is %d, must not be negative", limit)
+		return nil, fmt.Errorf("webhook: Options.MaxBody is %d, but must not be negative", limit)
 	}
 	var body []byte
 	if r.Body != nil {

@@ -105,16 +105,16 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	case cfg.Tick == 0:
 		cfg.Tick = defaultTick
 	case cfg.Tick < minTick:
-		panic(fmt.Sprintf("wheel: Config.Tick is %v, must be at least %v", cfg.Tick, minTick))
+		panic(fmt.Sprintf("wheel: Config.Tick is %v, but must be at least %v", cfg.Tick, minTick))
 	}
 	switch {
 	case cfg.Shards < 0 || cfg.Shards > maxShards:
-		panic(fmt.Sprintf("wheel: Config.Shards is %d, must be 0 to %d", cfg.Shards, maxShards))
+		panic(fmt.Sprintf("wheel: Config.Shards is %d, but must be 0 to %d", cfg.Shards, maxShards))
 	case cfg.Shards == 0:
 		cfg.Shards = min(runtime.GOMAXPROCS(0), maxShards)
 	}
 	if cfg.MaxPending < 0 {
-		panic(fmt.Sprintf("wheel: Config.MaxPending is %d, must not be negative", cfg.MaxPending))
+		panic(fmt.Sprintf("wheel: Config.MaxPending is %d, but must not be negative", cfg.MaxPending))
 	}
 	s = &settings[T]{
 		tick:     cfg.Tick,

@@ -45,10 +45,10 @@ const (
 
 func (o *EveryOptions) mustBeValid() {
 	if !(o.Jitter >= 0 && o.Jitter <= 1) { // NaN must panic too
-		panic(fmt.Sprintf("wheel: EveryOptions.Jitter is %v, must be 0 to 1", o.Jitter))
+		panic(fmt.Sprintf("wheel: EveryOptions.Jitter is %v, but must be 0 to 1", o.Jitter))
 	}
 	if o.Missed < SkipMissed || o.Missed > FixedDelay {
-		panic(fmt.Sprintf("wheel: EveryOptions.Missed is %d, must be SkipMissed, FireAll or FixedDelay", int(o.Missed)))
+		panic(fmt.Sprintf("wheel: EveryOptions.Missed is %d, but must be SkipMissed, FireAll or FixedDelay", int(o.Missed)))
 	}
 }
 
@@ -109,7 +109,7 @@ func (e *every) direct() bool { return false }
 
 func (e *every) mustAllow(d time.Duration) {
 	if d <= 0 {
-		panic(fmt.Sprintf("wheel: period of %v for Every or its Reset, must be positive", d))
+		panic(fmt.Sprintf("wheel: period of %v for Every or its Reset, but it must be positive", d))
 	}
 }
 

@@ -71,11 +71,11 @@ type PoolConfig struct {
 func NewPool(cfg PoolConfig) *Pool {
 	switch {
 	case cfg.Workers < 0:
-		panic(fmt.Sprintf("wheel: PoolConfig.Workers is %d, must be at least 1, or 0 for GOMAXPROCS", cfg.Workers))
+		panic(fmt.Sprintf("wheel: PoolConfig.Workers is %d, but must be at least 1, or 0 for GOMAXPROCS", cfg.Workers))
 	case cfg.Queue < 0:
-		panic(fmt.Sprintf("wheel: PoolConfig.Queue is %d, must not be negative", cfg.Queue))
+		panic(fmt.Sprintf("wheel: PoolConfig.Queue is %d, but must not be negative", cfg.Queue))
 	case cfg.Full < Block || cfg.Full > Spill:
-		panic(fmt.Sprintf("wheel: PoolConfig.Full is %d, must be Block, Drop or Spill", int(cfg.Full)))
+		panic(fmt.Sprintf("wheel: PoolConfig.Full is %d, but must be Block, Drop or Spill", int(cfg.Full)))
 	case cfg.Workers == 0:
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}

@@ -1,7 +1,7 @@
 package wheel
 
 // Runner decides where callbacks run. [Go], [Inline] and a [Pool] are Runners;
-// [RunnerFunc] makes one from a function.
+// [RunnerFunc] makes one from a function. No later version adds a method.
 //
 // A wheel calls Run on the driver's goroutine of a shard, one call at a time
 // for each shard. Run must be safe for concurrent use if the wheel has more

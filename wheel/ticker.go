@@ -27,7 +27,7 @@ type Ticker struct {
 // reason.
 func (t *Timers) NewTicker(d time.Duration) *Ticker {
 	if d <= 0 {
-		panic(fmt.Sprintf("wheel: interval of %v for NewTicker, must be positive", d))
+		panic(fmt.Sprintf("wheel: interval of %v for NewTicker, but it must be positive", d))
 	}
 	c := make(chan time.Time, 1)
 	ticker := &Ticker{C: c, ticks: ticks{sender: c}}
@@ -57,7 +57,7 @@ func (t *Ticker) Stop() {
 // stopped. Reset panics if d is not positive, and for the zero Ticker.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {
-		panic(fmt.Sprintf("wheel: interval of %v for Ticker.Reset, must be positive", d))
+		panic(fmt.Sprintf("wheel: interval of %v for Ticker.Reset, but it must be positive", d))
 	}
 	if t.timer.wheel == nil {
 		panic("wheel: Reset of a Ticker that was not made by NewTicker")
