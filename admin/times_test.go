@@ -69,7 +69,7 @@ func entrances(c *client.Client, s foliot.Scheduler) map[string]func(context.Con
 			return err
 		},
 		"move many": func(ctx context.Context, at time.Time) error {
-			_, err := c.Tasks.MoveMatching(ctx, client.Filter{States: []client.State{client.StateScheduled}}, client.NewDue{At: at})
+			_, err := c.Tasks.MoveMatching(ctx, client.Filter{States: []client.State{client.StateScheduled}}, client.When{At: at})
 			return err
 		},
 		"publish": func(ctx context.Context, at time.Time) error {

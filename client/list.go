@@ -26,10 +26,10 @@ type Filter struct {
 	DueAfter   time.Time // exclusive: DueAt is after this. Zero means no bound
 	EndedAfter time.Time // exclusive: FinishedAt is after this. Zero means no bound
 	// All must be set to call CancelMatching, RetryMatching or MoveMatching
-	// without any of these fields.
+	// without any of these fields. Tasks.List and Tasks.Page ignore it.
 	All bool
 	// DryRun makes these methods change nothing: the result has the number of
-	// tasks that match, and some of them.
+	// tasks that match, and some of them. Tasks.List and Tasks.Page ignore it.
 	DryRun bool
 }
 
@@ -112,9 +112,9 @@ func (ts Tasks) RetryMatching(ctx context.Context, f Filter, opts ...CallOption)
 	return ts.matching(ctx, "retry", f, nil, opts)
 }
 
-// NewDue is the due time that MoveMatching gives to tasks. At most one of At,
+// When is the due time that MoveMatching gives to tasks. At most one of At,
 // Local, Delay and By is set. If none is, the tasks are due now.
-type NewDue struct {
+type When struct {
 	At       time.Time // of all tasks
 	Local    string    // of all tasks, in TimeZone: see Spec.Local
 	TimeZone string
@@ -126,7 +126,7 @@ type NewDue struct {
 // ones if there are no States. It skips running and finished tasks. If a call with
 // By ends early, a repeat moves the tasks again that still match, so set
 // DueBefore or DueAfter. Otherwise it behaves as CancelMatching. Options: Expect.
-func (ts Tasks) MoveMatching(ctx context.Context, f Filter, to NewDue, opts ...CallOption) (BulkResult, error) {
+func (ts Tasks) MoveMatching(ctx context.Context, f Filter, to When, opts ...CallOption) (BulkResult, error) {
 	in := wire.MoveInput{At: cmp.Or(convert.Instant(to.At), to.Local), TimeZone: to.TimeZone, By: convert.Duration(to.By)}
 	if in.At == "" && in.By == "" {
 		in.Delay = to.Delay.String()

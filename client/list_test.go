@@ -86,7 +86,7 @@ func TestFiltersSelectTasks(t *testing.T) {
 	if err != nil || dry.Matched == nil || *dry.Matched != 6 || len(dry.Examples) != 6 || dry.Examples[0].Queue != "odd" {
 		t.Errorf("a dry run: %+v, %v", dry, err)
 	}
-	for want, to := range map[string]client.NewDue{"1h": {By: time.Hour}, "at": {At: now.Add(3 * time.Hour)}, "in": {Delay: 3 * time.Hour}} {
+	for want, to := range map[string]client.When{"1h": {By: time.Hour}, "at": {At: now.Add(3 * time.Hour)}, "in": {Delay: 3 * time.Hour}} {
 		if moved, err := c.Tasks.MoveMatching(t.Context(), client.Filter{Prefix: "t-02"}, to); err != nil || moved.Changed != 1 {
 			t.Errorf("%s: %+v, %v", want, moved, err)
 		}

@@ -89,7 +89,7 @@ func (c *Move) now(ctx context.Context, con *console.Console, api *client.Client
 }
 
 // newDue returns the due time that the flags name. A filter also allows --by.
-func (c *Move) newDue(filtered bool) (to client.NewDue, err error) {
+func (c *Move) newDue(filtered bool) (to client.When, err error) {
 	if c.By == "" {
 		to.At, to.Delay, err = c.When.Resolve(time.Now())
 		return to, err
