@@ -166,7 +166,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	if !strings.HasPrefix(first.Secret, "whsec_") || strings.Contains(fmt.Sprintf("%v %+v", first, *first), first.Secret) {
 		t.Errorf("%#v", first)
 	}
-	list := must[[]*admin.Secret](t)(admin.New(c).Secrets.List(t.Context()))
+	list := all(t, admin.New(c).Secrets.List(t.Context()))
 	if list[0].ID != second.ID { // created in the same millisecond, so in no order
 		list[0], list[1] = list[1], list[0]
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"time"
 
@@ -51,13 +52,22 @@ func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 }
 
 // List returns the active secrets: those of the namespace, then those of its
-// queues by queue name, the newest first in each group.
-func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
-	var list struct {
-		Secrets []*Secret `json:"secrets"`
+// queues by queue name, the newest first in each group. An error is the last item.
+func (ss Secrets) List(ctx context.Context) iter.Seq2[*Secret, error] {
+	return func(yield func(*Secret, error) bool) {
+		var list struct {
+			Secrets []*Secret `json:"secrets"`
+		}
+		if _, err := ss.conn.Do(ctx, &conn.Call{Op: "list secrets", Method: http.MethodGet, Path: "/secrets", Repeatable: true, Into: &list}); err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, s := range list.Secrets {
+			if !yield(s, nil) {
+				return
+			}
+		}
 	}
-	_, err := ss.conn.Do(ctx, &conn.Call{Op: "list secrets", Method: http.MethodGet, Path: "/secrets", Repeatable: true, Into: &list})
-	return list.Secrets, err
 }
 
 // Delete deletes a signing secret, which then signs nothing. Errors:
@@ -69,7 +79,8 @@ func (ss Secrets) Delete(ctx context.Context, id string) (*Secret, error) {
 
 func (s SecretSpec) MarshalJSON() ([]byte, error) { return encode[wire.SecretInput](s) }
 
-// MarshalJSON returns the secret, with its key if that is known, as the API writes it.
+// MarshalJSON returns the secret, with its key if that is known, as the API
+// writes it.
 func (s Secret) MarshalJSON() ([]byte, error) { return encode[wire.Secret](s) }
 
 func (s *Secret) UnmarshalJSON(data []byte) error { return decode[wire.Secret](data, s) }

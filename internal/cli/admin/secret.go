@@ -70,11 +70,7 @@ func signedBy(s *admin.Secret) string {
 type secretLsCmd struct{}
 
 func (secretLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
-	list, err := admin.New(api).Secrets.List(ctx)
-	if err != nil {
-		return err
-	}
-	return console.Items(con, []string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"}, list, func(s *admin.Secret) []string {
+	return console.List(con, []string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"}, admin.New(api).Secrets.List(ctx), func(s *admin.Secret) []string {
 		return []string{s.ID, signedBy(s), wording.Instant(s.CreatedAt), wording.InstantOr(s.ExpiresAt, "it is removed")}
 	})
 }
