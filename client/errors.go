@@ -19,7 +19,7 @@ type Error struct {
 	Status int    // HTTP status; zero means that this package refused the call and sent nothing
 	Code   string // stable, for programs; docs/api.md lists the codes. Empty means that another program replied
 	Field  string // path of the invalid field, parameter or header, if there is one
-	Detail string // a sentence for humans
+	Detail string // a sentence for people
 
 	// Count is the number of tasks that match the filter, or that are in the
 	// queue. Only an ErrCount has it.

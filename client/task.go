@@ -111,13 +111,13 @@ type State string
 
 // The states.
 const (
-	StateScheduled State = "scheduled" // waits for its due time
-	StateHeld      State = "held"      // scheduled, and held for the reason in WaitsFor
+	StateScheduled State = "scheduled" // it waits for an attempt
+	StateHeld      State = "held"      // it is scheduled, and held for the reason in WaitsFor
 	StateRunning   State = "running"   // an attempt is under way
-	StateDelivered State = "delivered"
-	StateCancelled State = "cancelled"
-	StateExpired   State = "expired" // by its own ExpireAfter
-	StateDead      State = "dead"    // no further attempt is made; it can be retried
+	StateDelivered State = "delivered" // a receiver replied 2xx, or a handler returned nil
+	StateCancelled State = "cancelled" // it was cancelled
+	StateExpired   State = "expired"   // ExpireAfter passed before it started
+	StateDead      State = "dead"      // no attempt follows, unless it is retried
 )
 
 // Ended reports whether no attempt follows by itself: the task is finished or

@@ -79,7 +79,7 @@ func (a *Client) Undrain(ctx context.Context, node string) (*Node, error) {
 type Finding struct {
 	Check string // name of the check: "fit", "memory"
 	OK    bool
-	Says  string // for humans: the result, and the remedy if OK is false
+	Says  string // for people: the result, and the remedy if OK is false
 
 	Warning bool // OK is false, but the server works
 }

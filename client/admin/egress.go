@@ -20,7 +20,7 @@ type Egress struct {
 type EgressAddress struct {
 	Address string
 	Open    bool
-	Reason  string // for humans
+	Reason  string // for people
 	Opener  string // the entry of --egress-allow that opens the address, or would; may be empty
 }
 

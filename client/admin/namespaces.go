@@ -47,12 +47,13 @@ type Namespace struct {
 	etag string
 }
 
-// ETag returns the entity tag for client.IfMatch, empty for a namespace of a
-// list, and for one without settings.
+// ETag returns the entity tag for client.IfMatch, empty for a namespace of a list,
+// and for one without settings.
 func (n *Namespace) ETag() string { return n.etag }
 
 // Put creates a namespace, or replaces all of its settings, while existing
-// tasks stay. Errors: client.ErrPrecondition, client.ErrForbidden.
+// tasks stay. Errors: client.ErrPrecondition, client.ErrForbidden. Options:
+// client.IfMatch, client.IfNoneMatch.
 func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, opts ...client.CallOption) (*Namespace, error) {
 	return ns.one(ctx, "put namespace", name, &conn.Call{Method: http.MethodPut, Send: s, Options: conn.Given(opts), Takes: "IfMatch IfNoneMatch", Repeatable: !conn.Conditional(conn.Given(opts))})
 }
@@ -68,9 +69,9 @@ func (ns Namespaces) List(ctx context.Context) iter.Seq2[*Namespace, error] {
 }
 
 // Delete deletes a namespace with its queues and secrets, and returns its last
-// state. Errors: client.ErrNotFound, client.ErrForbidden,
-// client.ErrPrecondition, and client.ErrConflict if it is the default namespace,
-// or still has tasks or active tokens.
+// state. Errors: client.ErrNotFound, client.ErrForbidden, client.ErrPrecondition,
+// and client.ErrConflict if it is the default namespace, or still has tasks or
+// active tokens. Options: client.IfMatch.
 func (ns Namespaces) Delete(ctx context.Context, name string, opts ...client.CallOption) (*Namespace, error) {
 	return ns.one(ctx, "delete namespace", name, &conn.Call{Method: http.MethodDelete, Takes: "IfMatch", Options: conn.Given(opts)})
 }

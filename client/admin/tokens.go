@@ -33,7 +33,7 @@ const AllNamespaces = "*"
 type TokenSpec struct {
 	Scope     Scope
 	Namespace string // the namespace of the token. Default: the client's namespace
-	Label     string // a name for humans
+	Label     string // a name for people
 	// ExpiresIn or ExpiresAt sets the expiry, which must not be later than that
 	// of the client's own token. If both are zero, the new token expires with
 	// the client's own token.
@@ -105,7 +105,8 @@ func (ts Tokens) Revoke(ctx context.Context, id string, opts ...client.CallOptio
 
 func (s TokenSpec) MarshalJSON() ([]byte, error) { return encode[wire.TokenInput](s) }
 
-// MarshalJSON returns the token, with its secret if that is known, as the API writes it.
+// MarshalJSON returns the token, with its secret if that is known, as the API
+// writes it.
 func (t Token) MarshalJSON() ([]byte, error) { return encode[wire.Token](t) }
 
 func (t *Token) UnmarshalJSON(data []byte) error { return decode[wire.Token](data, t) }
