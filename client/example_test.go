@@ -255,3 +255,33 @@ func ExampleMaybeApplied() {
 	}
 	// Output: unknown: read the task, and see if an attempt was made
 }
+
+func ExampleTasks_CancelMatching() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+	ctx := context.Background()
+
+	for _, name := range []string{"remind-1", "remind-2", "close-1"} {
+		if _, err := c.Tasks.Create(ctx, client.Spec{
+			Name: name, Delay: time.Hour, Labels: map[string]string{"customer": "7"},
+			HTTP: client.HTTP{URL: "https://shop.example/hooks"},
+		}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	reminders := client.Filter{Prefix: "remind-", Labels: map[string]string{"customer": "7"}}
+	for t, err := range c.Tasks.List(ctx, client.Query{Filter: reminders}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(t.Name, t.State)
+	}
+	done, err := c.Tasks.CancelMatching(ctx, reminders, client.Expect(2))
+	fmt.Println(done.Changed, err)
+	// Unordered output:
+	// remind-1 scheduled
+	// remind-2 scheduled
+	// 2 <nil>
+}
