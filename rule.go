@@ -48,9 +48,9 @@ type Missed uint8
 
 // The decisions about missed instants.
 const (
-	FireOnce   Missed = Missed(recurrence.FireOnce)   // the latest instant creates a task
-	SkipMissed Missed = Missed(recurrence.SkipMissed) // no missed instant creates a task
-	FireAll    Missed = Missed(recurrence.FireAll)    // each instant creates a task, up to CatchupLimit
+	FireOnce   Missed = iota // the latest instant creates a task
+	SkipMissed               // no missed instant creates a task
+	FireAll                  // each instant creates a task, up to CatchupLimit
 )
 
 // Overlap decides about an instant at which an earlier task of the schedule has
@@ -59,9 +59,9 @@ type Overlap uint8
 
 // The decisions about overlaps.
 const (
-	AllowOverlap Overlap = Overlap(recurrence.AllowOverlap) // the tasks run side by side
-	SkipOverlap  Overlap = Overlap(recurrence.SkipOverlap)  // the instant creates no task
-	BufferOne    Overlap = Overlap(recurrence.BufferOne)    // one instant waits for the end of the earlier task; further instants create no task
+	AllowOverlap Overlap = iota // the tasks run side by side
+	SkipOverlap                 // the instant creates no task
+	BufferOne                   // one instant waits for the end of the earlier task; further instants create no task
 )
 
 // Cron returns a rule with a cron expression in a time zone, or in UTC if
@@ -75,7 +75,7 @@ func Every(d time.Duration) Rule { return Rule{Every: d} }
 func (r Rule) stored() (recurrence.Rule, error) {
 	out := recurrence.Rule{
 		Zone: r.TimeZone, Every: r.Every, MaxRuns: r.MaxRuns, Jitter: r.Jitter,
-		Missed: recurrence.Missed(r.Missed), Overlap: recurrence.Overlap(r.Overlap),
+		Missed: recurrence.Missed(r.Missed), Overlap: recurrence.Overlap(r.Overlap), // in the same order there
 		CatchupWindow: max(cmp.Or(r.CatchupWindow, recurrence.DefaultCatchupWindow), 0),
 		CatchupLimit:  cmp.Or(r.CatchupLimit, recurrence.DefaultCatchupLimit),
 	}

@@ -65,3 +65,16 @@ func TestAScheduleThatHasEndedIsNotWrittenAgain(t *testing.T) {
 		})
 	}
 }
+
+func TestThePoliciesOfARuleAreStored(t *testing.T) {
+	n := foliottest.Start(t, new(foliot.Mux))
+	for stored, r := range map[string]foliot.Rule{
+		"fire_once allow": {}, "skip skip": {Missed: foliot.SkipMissed, Overlap: foliot.SkipOverlap}, "fire_all buffer_one": {Missed: foliot.FireAll, Overlap: foliot.BufferOne},
+	} {
+		r.Every = time.Hour
+		fatal.If(t, closeOrder.Schedule(t.Context(), n, "s", r, order{}))
+		if got := foliot.StoredSchedule(t, n, "s").Recur; got.Missed.String()+" "+got.Overlap.String() != stored {
+			t.Errorf("%v and %v are stored, want %s", got.Missed, got.Overlap, stored)
+		}
+	}
+}

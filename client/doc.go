@@ -31,7 +31,8 @@
 //
 // A [CallOption] sets what a call needs beyond its arguments: an idempotency key
 // with [Key], conditions with [IfMatch] and [IfNoneMatch], an expected number of
-// tasks with [Expect].
+// tasks with [Expect], the end of a pause with [Until]. The comment of each call
+// lists those that it takes.
 //
 // # Many calls
 //
