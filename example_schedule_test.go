@@ -81,3 +81,28 @@ func ExampleQueues() {
 	// Output:
 	// 10 true <nil>
 }
+
+// recorder replaces a Scheduler in a test. The embedded Scheduler is nil,
+// because the test calls none of the other methods.
+type recorder struct {
+	foliot.Scheduler
+	names []string
+}
+
+// CreateMany records the names of the tasks.
+func (r *recorder) CreateMany(_ context.Context, items []foliot.Item) ([]foliot.Result, error) {
+	for _, i := range items {
+		r.names = append(r.names, i.Name())
+	}
+	return make([]foliot.Result, len(items)), nil
+}
+
+// A type that embeds a Scheduler can replace or wrap one.
+func ExampleScheduler() {
+	closeOrder := foliot.NewKind[struct{}]("close-order")
+	r := new(recorder)
+	_, err := closeOrder.In(context.Background(), r, "close-42", 30*time.Minute, struct{}{})
+	fmt.Println(r.names, err)
+	// Output:
+	// [close-42] <nil>
+}

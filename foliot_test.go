@@ -260,7 +260,7 @@ func TestOpenNamesEachMistakeOfItsArguments(t *testing.T) {
 		"a middleware is nil: pass functions to Use",
 		`the name of the kind "two words": must consist of`,
 		"must have 1 to 128 characters",
-		"a kind without a name cannot have a handler",
+		"a kind without a name, such as HTTP, cannot have a handler",
 		"the handler of the kind idle is nil",
 		"the kind twice has two handlers",
 		"AtOnce of the kind none is 0, but must be at least 1",

@@ -65,7 +65,7 @@ func (m *Mux) handle(kind string, atOnce *int, isNil bool, run Handler) {
 	h := handler{run: run}
 	switch {
 	case kind == "":
-		m.refuse("a kind without a name cannot have a handler: make the kind with NewKind")
+		m.refuse("a kind without a name, such as HTTP, cannot have a handler: make the kind with NewKind")
 	case wrong != nil:
 		m.refuse("%w", wrong)
 	case isNil:
