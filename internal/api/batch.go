@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -20,6 +21,7 @@ type batch struct {
 	now    task.Millis
 	tasks  bool // the items are tasks, and the results only name them
 	items  []item
+	stored int      // the items that are cancels or touches
 	sent   sentCall // the item that is being read
 	logged bool     // a failure was logged; more would have the same reason
 }
@@ -32,6 +34,10 @@ type item struct {
 	done    *store.Reply
 }
 
+// storedPerUnit is the number of cancels and touches that weigh a unit more. Their
+// replies have tasks, which are larger than the calls. A list weighs as much.
+const storedPerUnit = 16
+
 func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if _, given := r.Header["Idempotency-Key"]; given {
 		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: give each call a key, or each task a name, so that a repeat creates no task twice")
@@ -39,6 +45,12 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	b := batch{request: r, server: s}
 	if err := s.readJSON(w, r, task.MaxBatchBytes, b.decode); err != nil {
 		return err
+	}
+	if units := int64(b.stored / storedPerUnit); units > 0 && r.ContentLength >= 0 { // otherwise it weighs Large
+		r.out.Leave() // a request that waits for more units must hold none
+		if err := r.out.enter(r.Request, r.out.namespace, min(bodyUnits(r.Request)+units, admission.Large)); err != nil {
+			return err
+		}
 	}
 	changes := make([]task.Change, 0, len(b.items))
 	places := make([]int, 0, len(b.items)) // the index of the item of each change
@@ -187,6 +199,7 @@ func (b *batch) callOf(c *sentCall) (call, error) {
 	if key != "" {
 		return call{}, refuse("conflict", "key", "cannot be combined with "+c.verb+": only create and put have a key")
 	}
+	b.stored++
 	target := task.Key{Namespace: b.namespace, Name: c.name}
 	change := task.Change(task.Cancel{Key: target, If: cond})
 	if c.verb == "touch" {

@@ -414,6 +414,51 @@ func TestLiveDataHasTheTimeOfTheReply(t *testing.T) {
 	}
 }
 
+// The tasks in the replies to cancels and touches are larger than the calls, so one
+// namespace must not have them of many batches in memory.
+func TestUnreadBatchesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.namespace("acme")
+		s.do("POST", "/v1/tasks", named("a"), "Foliot-Namespace: acme").want(201, nil)
+		send := func(w http.ResponseWriter, calls int) {
+			r := httptest.NewRequest("POST", "/v1/tasks/batch", strings.NewReader(`{"calls": [`+strings.Repeat(`{"touch": "a"},`, calls-1)+`{"cancel": "none"}]}`))
+			r.Host = "localhost"
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Foliot-Namespace", "acme")
+			s.ServeHTTP(w, r)
+		}
+		taken := make(chan struct{})
+		var under, refused atomic.Int64
+		var asking sync.WaitGroup
+		for range 20 {
+			asking.Go(func() {
+				u := untaken{httptest.NewRecorder(), taken}
+				if send(u, 1000); u.Code == http.StatusTooManyRequests {
+					refused.Add(1)
+				} else {
+					under.Add(1)
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		small := httptest.NewRecorder()
+		send(small, 100) // of a client that sends calls together
+		if small.Code != http.StatusOK {
+			t.Errorf("a small batch: %d", small.Code)
+		}
+		close(taken)
+		asking.Wait()
+		if under.Load() > 4 || refused.Load() == 0 {
+			t.Errorf("%d batches were under way, and %d were refused", under.Load(), refused.Load())
+		}
+		after := httptest.NewRecorder()
+		if send(after, 1000); after.Code != http.StatusOK { // all is given back
+			t.Errorf("later: %d", after.Code)
+		}
+	})
+}
+
 // A batch that is too large is refused before it is parsed. A batch of 16 MiB
 // costs no more than its bytes, with any content.
 func TestAnOversizedBatchIsNotDecoded(t *testing.T) {

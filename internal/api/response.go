@@ -63,8 +63,11 @@ func weigh(rt *route, r *http.Request) int64 {
 	case rt.reads():
 		return admission.Read
 	}
-	return min(admission.Small+r.ContentLength/admission.UnitBytes, admission.Large)
+	return min(bodyUnits(r), admission.Large)
 }
+
+// bodyUnits returns the units of a change with the body of r.
+func bodyUnits(r *http.Request) int64 { return admission.Small + r.ContentLength/admission.UnitBytes }
 
 func (o *response) WriteHeader(status int) {
 	if o.status == 0 || o.status < http.StatusOK { // 1xx come before the status
