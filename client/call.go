@@ -65,6 +65,13 @@ func (cn *connection) Do(ctx context.Context, c *conn.Call) (got conn.Reply, err
 func (cn *connection) try(ctx context.Context, c *conn.Call) (got conn.Reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.Extra)
 	defer cancel()
+	defer func() {
+		// The error may be the cause of the context, which proves nothing about this
+		// call: it may be the error of another one that could not connect.
+		if e, ok := err.(*TransportError); ok && ctx.Err() != nil {
+			e.MaybeApplied = true
+		}
+	}()
 	resp, err := cn.Open(ctx, c)
 	if err != nil {
 		return got, err

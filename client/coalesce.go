@@ -37,6 +37,7 @@ type pending struct {
 	reply chan outcome // one for each time that it is sent; with room for it
 	batch *batch       // the last one that it was in
 
+	requests     int  // so far, without those that were repeated because of another call
 	maybeApplied bool // by an earlier request
 	outcome
 }
@@ -105,7 +106,7 @@ func (co *coalescer) leave(ctx context.Context, p *pending) outcome {
 	if p.batch.live--; p.batch.live == 0 {
 		p.batch.cancel()
 	}
-	return outcome{err: co.conn.NoReply(p.call, cause)}
+	return outcome{err: &TransportError{Op: p.call.Op, Server: co.conn.base, Err: cause, MaybeApplied: true}}
 }
 
 // launch starts the batches that may go out now.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -437,6 +438,120 @@ func TestNoBatchingSendsEachCallAlone(t *testing.T) {
 		open()
 		for range 20 {
 			<-results
+		}
+	})
+}
+
+// The cause of a context may be any error, such as that of another goroutine of an
+// errgroup which could not connect to anything. It says nothing about this call.
+func TestTheCauseOfAContextDoesNotShowThatNothingWasSent(t *testing.T) {
+	cause := fmt.Errorf("read the orders: %w", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")})
+	synctest.Test(t, func(t *testing.T) {
+		hold, open := gate()
+		s := &batchServer{T: t}
+		s.reply = func(r *http.Request, names []string) (*http.Response, error) {
+			if len(names) == 1 && names[0] < "4" {
+				return nil, hold(r)
+			}
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context()) // as net/http does
+		}
+		c := s.client()
+		first := creates(t.Context(), c, 0, 4)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		together := creates(ctx, c, 50, 52)
+		open()
+		for range 4 {
+			<-first
+		}
+		synctest.Wait()
+		alone := creates(ctx, c, 60, 61)
+		cancel(cause)
+		for _, r := range []created{<-together, <-together, <-alone} {
+			if !errors.Is(r.err, cause) || !client.MaybeApplied(r.err) {
+				t.Errorf("%s: %v, may be applied: %v", r.name, r.err, client.MaybeApplied(r.err))
+			}
+		}
+	})
+}
+
+// A call has its own number of requests, whatever call it shared a batch with.
+func TestACallKeepsItsRepeatsAfterABatchWasDivided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold, open := gate()
+		s := &batchServer{T: t}
+		refused := 0
+		s.reply = func(r *http.Request, names []string) (*http.Response, error) {
+			switch {
+			case slices.Contains(names, "bad"):
+				return reply(400, http.Header{"Content-Type": {"application/problem+json"}}, `{"code":"bad_json","detail":"told so"}`), nil
+			case names[0] == "10":
+				if refused++; refused < 4 {
+					return busy("0"), nil
+				}
+			case len(names) == 1 && len(names[0]) == 1:
+				return nil, hold(r)
+			}
+			return nil, nil
+		}
+		c := s.client()
+		first := creates(t.Context(), c, 0, 4)
+		others := creates(t.Context(), c, 10, 11)
+		bad := make(chan error, 1)
+		go func() { bad <- errOf(c.Tasks.Create(t.Context(), hour("bad"))) }()
+		synctest.Wait()
+		rest := creates(t.Context(), c, 11, 40)
+		open()
+		for range 4 {
+			<-first
+		}
+		if r := <-others; r.err != nil || refused != 4 {
+			t.Errorf("after %d refusals: %v", refused, r.err)
+		}
+		if err := <-bad; err == nil {
+			t.Error("the bad call succeeded")
+		}
+		for range 29 {
+			<-rest
+		}
+	})
+}
+
+// The tasks of CreateMany do not fill the queue: a call that is made meanwhile waits
+// for four batches at most, however many bytes the tasks have.
+func TestACallDoesNotWaitForAllOfCreateMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &batchServer{T: t}
+		hold, open := gate()
+		s.reply = func(r *http.Request, names []string) (*http.Response, error) {
+			if slices.Contains(names, "50") {
+				return nil, nil
+			}
+			return nil, hold(r)
+		}
+		c := s.client()
+		specs := make([]client.Spec, 72) // nine batches
+		body := client.Text(strings.Repeat("x", 1<<20))
+		for i := range specs {
+			specs[i] = hour(fmt.Sprint("t-", i))
+			specs[i].HTTP.Body = body
+		}
+		all := make(chan []client.Result, 1)
+		go func() {
+			results, _ := c.Tasks.CreateMany(t.Context(), specs)
+			all <- results
+		}()
+		synctest.Wait()
+		began := time.Now()
+		one := creates(t.Context(), c, 50, 51)
+		if r := <-one; r.err != nil || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), r.err)
+		}
+		open()
+		for i, r := range <-all {
+			if r.Err != nil || r.Task.Name != specs[i].Name {
+				t.Errorf("%d: %+v", i, r)
+			}
 		}
 	})
 }

@@ -37,17 +37,20 @@ func (ts Tasks) CancelMany(ctx context.Context, names []string) (results []Resul
 	return many(ctx, ts.conn, names, func(name string) (*conn.Call, error) { return cancelCall(name, nil), nil })
 }
 
-// manyAtOnce is the number of calls that are sent before their results are
-// awaited.
-const manyAtOnce = batches.MaxUnderWay * batches.MaxCalls
+// The calls that are sent before their results are awaited, so that the calls of
+// other goroutines do not wait behind all.
+const (
+	manyAtOnce  = batches.MaxUnderWay * batches.MaxCalls
+	bytesAtOnce = batches.MaxUnderWay * batches.MaxBytes
+)
 
 // many makes one call about each item.
 func many[T any](ctx context.Context, cn *connection, items []T, callOf func(T) (*conn.Call, error)) (results []Result, err error) {
 	results = make([]Result, len(items))
-	for from := 0; from < len(items); from += manyAtOnce {
+	for i := 0; i < len(items); {
 		var calls []*pending
 		var of []*Result // the calls
-		for i := from; i < min(from+manyAtOnce, len(items)); i++ {
+		for bytes := 0; i < len(items) && len(calls) < manyAtOnce && bytes < bytesAtOnce; i++ {
 			c, err := callOf(items[i])
 			if err == nil {
 				err = valid(c)
@@ -61,6 +64,7 @@ func many[T any](ctx context.Context, cn *connection, items []T, callOf func(T) 
 				results[i].Task = new(Task)
 				c.Into = results[i].Task
 				calls, of = append(calls, newPending(c)), append(of, &results[i])
+				bytes += size(c)
 			}
 		}
 		if len(calls) > 0 {

@@ -106,7 +106,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // repeated.
 func (cn *connection) repeat(ctx context.Context, calls []*pending, send func(context.Context, []*pending)) {
 	began := time.Now()
-	for try := 1; ; try++ {
+	for {
 		send(ctx, calls)
 		var again []*pending
 		var pause time.Duration
@@ -115,7 +115,7 @@ func (cn *connection) repeat(ctx context.Context, calls []*pending, send func(co
 				continue
 			}
 			p.maybeApplied = p.maybeApplied || MaybeApplied(p.err)
-			d, repeat := p.next(cn.retry, try, time.Since(began))
+			d, repeat := p.next(cn.retry, time.Since(began))
 			if !repeat || ctx.Err() != nil {
 				p.err = withMaybeApplied(p.err, p.maybeApplied)
 				continue
@@ -138,7 +138,7 @@ func (cn *connection) repeat(ctx context.Context, calls []*pending, send func(co
 // next decides about a call that failed: see RetryPolicy.next. After a batch
 // that failed as a whole, its calls go out in smaller batches. If one of them
 // may be at fault, this goes on until each was sent alone.
-func (p *pending) next(r RetryPolicy, try int, spent time.Duration) (pause time.Duration, again bool) {
+func (p *pending) next(r RetryPolicy, spent time.Duration) (pause time.Duration, again bool) {
 	var refused *Error
 	if p.whole > 1 && errors.As(p.err, &refused) {
 		switch s := refused.Status; {
@@ -148,5 +148,6 @@ func (p *pending) next(r RetryPolicy, try int, spent time.Duration) (pause time.
 			return 0, true
 		}
 	}
-	return r.next(try, spent, p.call.Repeatable, p.err)
+	p.requests++
+	return r.next(p.requests, spent, p.call.Repeatable, p.err)
 }
