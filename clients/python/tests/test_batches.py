@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 from foliot import AsyncClient, Client, FoliotError, ProblemError, RetryPolicy, TransportError
+from foliot._sync import _Flights, _Waiter
 from foliot.types import TaskInput
 
 from .server import Blocking, Case, Request, listen
@@ -330,6 +331,35 @@ class Threads(Batches):
                 pass
         self.assertEqual([type(others[i].result()) for i in (1, 2)], [dict, dict])
 
+    def test_a_thread_that_is_interrupted_leaves_no_batch_although_it_gets_one_at_that_moment(self) -> None:
+        self.fast()
+        flights: Any = _Flights()
+        core, lock = flights._core, flights._lock
+        attempt: Any = mock.Mock(size=1, most=1000)
+        alone = []
+        for _ in range(4):
+            core.add(_Waiter(attempt))
+            alone.append(core.next(0))
+        interrupted, other = _Waiter(attempt), _Waiter(attempt)
+        core.add(interrupted)
+        core.add(other)
+
+        class Late:
+            """The lock, which another thread gets first. That thread starts the batch."""
+
+            def __enter__(self) -> None:
+                lock.acquire()
+                if alone:
+                    core.end(alone.pop())
+                    flights._go()
+
+            def __exit__(self, *_: object) -> None:
+                lock.release()
+
+        flights._lock = Late()
+        flights._leave(interrupted)
+        self.assertIsNotNone(other.outcome)  # without it, its thread would wait for ever
+
     @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
     def test_a_child_process_waits_for_no_thread_of_its_parent(self) -> None:
         self.fast()
@@ -397,6 +427,33 @@ class Cancellation(unittest.TestCase):
 
         with mock.patch("foliot._coalescer._SLOW", 1e6):
             asyncio.run(run())
+
+    def test_all_calls_that_wait_go_out_together_however_many_requests_are_slow(self) -> None:
+        async def run() -> None:
+            loop = asyncio.get_running_loop()
+            now = loop.time()
+            client: Any = AsyncClient("http://127.0.0.1:9")
+            mine = client._runner.loop()
+            sizes: list[int] = []
+            open = asyncio.Event()
+
+            async def exchange(attempts: list[Any]) -> list[Any]:
+                sizes.append(len(attempts))
+                await open.wait()
+                return [task("x")] * len(attempts)
+
+            with mock.patch.object(mine, "exchange", exchange), mock.patch.object(loop, "time", lambda: now):
+                calls = [asyncio.create_task(client.tasks.create(spec("x"))) for _ in range(4 + 1500)]
+                await asyncio.sleep(0)
+                calls.append(asyncio.create_task(client.tasks.create(spec("x"))))
+                now += 0.1  # the loop was busy: this call comes before the timer
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                self.assertEqual(sizes, [1, 1, 1, 1, 1000, 501])
+                open.set()
+                await asyncio.gather(*calls)
+
+        asyncio.run(run())
 
     def test_a_client_can_be_used_in_one_event_loop_after_another(self) -> None:
         url = listen(self, lambda request, body: request.reply(200, b'{"id":"1"}', JSON))

@@ -132,7 +132,7 @@ class _Loop:
                 self._ended(flight)
         if flight is not None:
             self._fly(flight)
-        self._arm()
+        self._go()
         try:
             return await me.outcome
         except asyncio.CancelledError:

@@ -182,13 +182,12 @@ class _Flights:
 
     def _leave(self, me: _Waiter) -> None:
         """Forget the call of a thread that was interrupted. The calls of its flight fail, so their threads repeat them."""
+        with self._lock:
+            self._core.remove(me)  # so it gets no flight from now on
+            self._go()
         if me.flight is not None:
             lost = NoReply(InterruptedError("the thread that sends the batch was interrupted"), me.sent)
             self._land(me.flight, [lost] * len(me.flight.items))
-        else:
-            with self._lock:
-                self._core.remove(me)
-                self._go()
 
     def _go(self) -> None:
         """Start what can be sent, with the lock held."""
