@@ -145,7 +145,7 @@ func TestADescendantEndsWithItsParentOnRequest(t *testing.T) {
 	if ended.ActiveChildren != 0 || status(child) != 401 || status(grandchild) != 401 || status(other) != 200 {
 		t.Errorf("leaked: %+v, then %d, %d, %d", ended, status(child), status(grandchild), status(other))
 	}
-	log := decoded[wire.AuditList](s.do("GET", "/v1/audit?action=token.revoke", "", "Authorization: Bearer "+root.Token, "Foliot-Namespace: acme"), 200)
+	log := decoded[api.AuditList](s.do("GET", "/v1/audit?action=token.revoke", "", "Authorization: Bearer "+root.Token, "Foliot-Namespace: acme"), 200)
 	if len(log.Entries) != 3 || log.Entries[0].Target != grandchild.ID || log.Entries[0].By != "token:"+root.ID {
 		t.Errorf("the audit log: %+v", log.Entries)
 	}
@@ -220,7 +220,7 @@ func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 			t.Errorf("%+v, signing %v", second, signing())
 		}
 		s.do("POST", "/v1/secrets", `{}`).problem(409, "busy", "")
-		var list wire.SecretList
+		var list api.SecretList
 		r := s.do("GET", "/v1/secrets", "").want(200, &list)
 		if len(list.Secrets) != 2 || list.Secrets[0].ID != second.ID || list.Secrets[1].ExpiresAt != wire.FormatTime(time.Now().Add(24*time.Hour)) || strings.Contains(string(r.body), "whsec_") {
 			t.Errorf("%s", r.body)
@@ -255,7 +255,7 @@ func TestASecretOfAQueueIsMadeListedAndRemoved(t *testing.T) {
 		if first.Queue != "billing" || first.NamespaceSignsUntil == "" || !strings.HasPrefix(first.Secret, "whsec_") {
 			t.Errorf("%+v", first)
 		}
-		var list wire.SecretList
+		var list api.SecretList
 		r := s.do("GET", "/v1/secrets", "").want(200, &list)
 		if len(list.Secrets) != 3 || list.Secrets[0].ID != all.ID || list.Secrets[0].Queue != "" || list.Secrets[1].ID != second.ID || list.Secrets[2].ID != first.ID || strings.Contains(string(r.body), "whsec_") {
 			t.Errorf("%s", r.body)
@@ -312,7 +312,7 @@ func TestANamespaceIsMadeAndRemovedByOperators(t *testing.T) {
 	if n.MaxPending != 2 || n.MaxBytes != 1000 || n.CreateRate != 0.5 || n.CreateBurst != 3 || n.Version != 1 {
 		t.Errorf("%+v", n)
 	}
-	list := decoded[wire.NamespaceList](s.do("GET", "/v1/namespaces", ""), 200)
+	list := decoded[api.NamespaceList](s.do("GET", "/v1/namespaces", ""), 200)
 	if len(list.Namespaces) != 2 || list.Namespaces[0].Name != "acme" || list.Namespaces[1].Name != "default" {
 		t.Errorf("%+v", list)
 	}

@@ -81,7 +81,6 @@ func (s *Server) recordMany(r *request, action, target, detail string, changed i
 	return s.record(r, e)
 }
 
-// filterText returns the filter of r as text for the audit log.
 func filterText(r *request) string {
 	const most = 500
 	text, _ := url.QueryUnescape(r.query.Encode()) // Encode escapes correctly

@@ -14,7 +14,6 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func TestTheAuditLogIsReadInPages(t *testing.T) {
@@ -25,7 +24,7 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 	s.do("POST", "/v1/queues/q3/pause", "").want(200, nil)
 	var all []string
 	for more := ""; ; {
-		page := decoded[wire.AuditList](s.do("GET", "/v1/audit?limit=4"+more, ""), 200)
+		page := decoded[api.AuditList](s.do("GET", "/v1/audit?limit=4"+more, ""), 200)
 		for _, e := range page.Entries {
 			all = append(all, e.Action+" "+e.Target)
 		}
@@ -41,7 +40,7 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 		"action=queue.put": 7, "target=q3": 2, "by=anonymous": 8, "by=upkeep": 0, "until=2000-01-01T00:00:00Z": 0, "from=2000-01-01T00:00:00Z": 8,
 		"until=1900-01-01T00:00:00Z": 0, "from=" + time.Now().Add(time.Hour).UTC().Format(time.RFC3339): 0,
 	} {
-		var page wire.AuditList
+		var page api.AuditList
 		if s.do("GET", "/v1/audit?"+filter, "").want(200, &page); len(page.Entries) != want {
 			t.Errorf("%s: %d entries, want %d", filter, len(page.Entries), want)
 		}
@@ -77,7 +76,7 @@ func TestTheAuditLogHasWhatPeopleDo(t *testing.T) {
 		s.do("POST", "/v1/tasks/cancel?queue=none", "").want(200, nil)
 		s.do("POST", "/v1/tasks/move?prefix=d", `{"by": "1h"}`).want(200, nil)
 		s.do("POST", "/v1/tasks/cancel?all=true&state=scheduled", "").want(200, nil)
-		log := decoded[wire.AuditList](s.do("GET", "/v1/audit", ""), 200)
+		log := decoded[api.AuditList](s.do("GET", "/v1/audit", ""), 200)
 		var got []string
 		for _, e := range slices.Backward(log.Entries) {
 			got = append(got, e.Action+" "+e.Target+" "+e.Detail)
@@ -143,7 +142,7 @@ func TestACursorOfTheAuditLogRevealsNothing(t *testing.T) {
 	for i := range 3 {
 		s.do("PUT", fmt.Sprintf("/v1/queues/q%d", i), `{}`, "Foliot-Namespace: acme").want(201, nil)
 	}
-	page := decoded[wire.AuditList](s.do("GET", "/v1/audit?limit=1", "", "Foliot-Namespace: acme"), 200)
+	page := decoded[api.AuditList](s.do("GET", "/v1/audit?limit=1", "", "Foliot-Namespace: acme"), 200)
 	raw, err := base64.RawURLEncoding.DecodeString(page.NextCursor)
 	if err != nil || len(raw) != 16 || bytes.HasPrefix(raw, make([]byte, 6)) {
 		t.Errorf("the cursor is % x", raw)

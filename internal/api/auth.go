@@ -69,7 +69,6 @@ func (c *caller) checkSuspended(rt *route) error {
 	return task.ErrSuspended
 }
 
-// login returns the token of r.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, current *settings.Settings, addr netip.Addr) (_ *settings.AccessToken, err error) {
 	if s.cfg.Authorize != nil {
 		if token := s.cfg.Authorize(r); token != nil {
@@ -187,7 +186,6 @@ func invalidToken() error {
 	return refuse("token_invalid", "Authorization", "the token is unknown, has expired or was revoked")
 }
 
-// actor returns the caller in the form of the audit log.
 func (c *caller) actor() settings.Actor {
 	a := settings.Actor{By: "anonymous", Client: client(c.asked)}
 	if c.token != nil {
@@ -251,7 +249,6 @@ func (r *request) Context() context.Context {
 	return r.ctx
 }
 
-// challenge sets WWW-Authenticate and returns err.
 func challenge(w http.ResponseWriter, r *http.Request, code string, err error) error {
 	value := `Bearer realm="foliot"`
 	if code != "" {
@@ -271,7 +268,6 @@ func closing(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// waitFor sets Retry-After and returns err.
 func waitFor(w http.ResponseWriter, d time.Duration, err error) error {
 	w.Header().Set("Retry-After", strconv.Itoa(seconds(d)))
 	return err

@@ -330,7 +330,7 @@ func TestABodyAfterTheEndOfItsTokenChangesNothing(t *testing.T) {
 			made := decoded[wire.Token](s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`, operator), 201)
 			s.late(c.method, c.path, c.body, func() { s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil) },
 				"Authorization: Bearer "+made.Token).problem(401, "token_invalid", "Authorization")
-			log := decoded[wire.AuditList](s.do("GET", "/v1/audit", "", operator), 200)
+			log := decoded[api.AuditList](s.do("GET", "/v1/audit", "", operator), 200)
 			if tasks := s.all(); len(log.Entries) != 3 || len(tasks) != 0 { // two tokens, and the end of one
 				t.Errorf("something was done: %+v, %+v", log.Entries, tasks)
 			}
@@ -425,7 +425,7 @@ func TestTheLastUseOfTokensIsDrained(t *testing.T) {
 			t.Errorf("reported twice: %v", again)
 		}
 		s.configure(edits...)
-		list := decoded[wire.TokenList](s.do("GET", "/v1/tokens", "", s.token("*", settings.ScopeAdmin)), 200)
+		list := decoded[api.TokenList](s.do("GET", "/v1/tokens", "", s.token("*", settings.ScopeAdmin)), 200)
 		shown := 0
 		for _, token := range list.Tokens {
 			if token.LastUsedAt != "" {

@@ -124,7 +124,6 @@ func (s *Server) backfill(r *request, t *task.Task, span recurrence.Span, instan
 	return err
 }
 
-// backfilledName returns the name of the task of an instant in a backfill.
 func backfilledName(t *task.Task, at task.Millis, span recurrence.Span) string {
 	text := func(m task.Millis) []byte { return strconv.AppendInt(nil, int64(m), 10) }
 	mark := task.Digest(text(span.From), text(span.Until))

@@ -115,7 +115,6 @@ func (b *batch) decode(r *reader) error {
 	return err
 }
 
-// readTask reads a task to create.
 func (b *batch) readTask(r *reader) (call, error) {
 	spec := &b.sent.spec
 	*spec = task.DefaultSpec()
@@ -175,7 +174,6 @@ func (b *batch) readCall(r *reader) (call, error) {
 	return b.callOf(c)
 }
 
-// callOf returns the call that c asks for, or its refusal.
 func (b *batch) callOf(c *sentCall) (call, error) {
 	key, err := idempotencyKey(c.headers)
 	cond, badCondition := precondition(c.headers)

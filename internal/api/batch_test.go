@@ -299,7 +299,7 @@ func TestABatchWakesThePollsOfItsTasksAndIsAudited(t *testing.T) {
 			t.Error("the poll did not end with the cancel")
 		}
 		var log []string
-		for _, e := range decoded[wire.AuditList](s.do("GET", "/v1/audit?action=task.cancel", ""), 200).Entries {
+		for _, e := range decoded[api.AuditList](s.do("GET", "/v1/audit?action=task.cancel", ""), 200).Entries {
 			log = append(log, e.Target+" "+e.Detail)
 		}
 		if all := strings.Join(log, ", "); all != "a from the page, b from the page" {

@@ -26,7 +26,6 @@ func (l *boundStore) Transit(ctx context.Context, now task.Millis, steps []store
 	return replies, err
 }
 
-// logChanges writes a line for each of steps that changed a record.
 func (l *boundStore) logChanges(ctx context.Context, steps []store.Step, replies []store.Reply) {
 	who := settings.ActorOf(ctx)
 	for i, r := range replies {
@@ -43,7 +42,6 @@ func (l *boundStore) logChanges(ctx context.Context, steps []store.Step, replies
 	}
 }
 
-// note adds entries to the audit log.
 func (l *boundStore) note(ctx context.Context, now task.Millis, entries ...settings.AuditEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -52,36 +50,29 @@ func (l *boundStore) note(ctx context.Context, now task.Millis, entries ...setti
 	return err
 }
 
-func (l *boundStore) Counts(ctx context.Context) (counts map[task.QueueKey]task.Counts, err error) {
-	err = l.gate.Turn(ctx, func() (err error) {
-		counts, err = l.Store.Counts(ctx)
+// turn returns what read returns, after it has waited for a turn.
+func turn[T any](ctx context.Context, gate *admission.Gate, read func() (T, error)) (v T, err error) {
+	err = gate.Turn(ctx, func() (err error) {
+		v, err = read()
 		return err
 	})
-	return counts, err
+	return v, err
 }
 
-func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
-	err = l.gate.Turn(ctx, func() (err error) {
-		listing, err = l.Store.List(ctx, f, page)
-		return err
-	})
-	return listing, err
+func (l *boundStore) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	return turn(ctx, l.gate, func() (map[task.QueueKey]task.Counts, error) { return l.Store.Counts(ctx) })
 }
 
-func (l *boundStore) Upcoming(ctx context.Context, read store.UpcomingRead) (page task.Upcoming, err error) {
-	err = l.gate.Turn(ctx, func() (err error) {
-		page, err = l.Store.Upcoming(ctx, read)
-		return err
-	})
-	return page, err
+func (l *boundStore) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	return turn(ctx, l.gate, func() (task.Listing, error) { return l.Store.List(ctx, f, page) })
 }
 
-func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
-	err = l.gate.Turn(ctx, func() (err error) {
-		page, err = l.Store.Audit(ctx, f, before, limit)
-		return err
-	})
-	return page, err
+func (l *boundStore) Upcoming(ctx context.Context, read store.UpcomingRead) (task.Upcoming, error) {
+	return turn(ctx, l.gate, func() (task.Upcoming, error) { return l.Store.Upcoming(ctx, read) })
+}
+
+func (l *boundStore) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
+	return turn(ctx, l.gate, func() (settings.AuditPage, error) { return l.Store.Audit(ctx, f, before, limit) })
 }
 
 // largeDocument is the size, in bytes, from which the decoding of JSON waits for

@@ -61,18 +61,12 @@ type bulkChange struct {
 }
 
 func (s *Server) cancelMany(w http.ResponseWriter, r *request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	return s.changeMany(w, r, bulkChange{settings.ActionCancelMany, "", []task.State{task.Scheduled, task.Running, task.Dead}, func(key task.Key, only *task.Filter) task.Change {
 		return task.Cancel{Key: key, Only: only}
 	}})
 }
 
 func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	return s.changeMany(w, r, bulkChange{settings.ActionRetryMany, "", []task.State{task.Dead}, func(key task.Key, only *task.Filter) task.Change {
 		return task.Revive{Key: key, Only: only}
 	}})
@@ -93,7 +87,6 @@ func (s *Server) moveMany(w http.ResponseWriter, r *request) error {
 	}})
 }
 
-// moveText returns the move that p makes.
 func moveText(p *task.Patch) string {
 	switch {
 	case p.When == nil:
@@ -203,10 +196,8 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, chan
 		changes[i] = change(keys[i], f)
 	}
 	for step := range slices.Chunk(changes, bulkStep) {
-		var replies []store.Reply
-		err := s.gate.Turn(r.Context(), func() (err error) {
-			replies, err = s.store.Transit(r.Context(), s.now(), store.Changes(step)) // each step reads the clock
-			return err
+		replies, err := turn(r.Context(), s.gate, func() ([]store.Reply, error) {
+			return s.store.Transit(r.Context(), s.now(), store.Changes(step)) // each step reads the clock
 		})
 		if err != nil {
 			return err

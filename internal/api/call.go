@@ -17,7 +17,6 @@ type call struct {
 	refused error // only with a task.Repeat: the refusal, unless the call repeats an earlier one
 }
 
-// createCall returns the call that creates the task of spec.
 func (s *Server) createCall(r *request, spec *task.Spec, idem *task.Idempotency, key string, at task.Millis) (call, error) {
 	if err := s.finalize(r, spec, key, at); err != nil {
 		return unlessRepeated(http.StatusCreated, spec.Key, idem, err)
@@ -67,7 +66,6 @@ func (c *call) outcome(done *store.Reply) (status int, err error) {
 	return c.status, nil
 }
 
-// call makes the call c and replies.
 func (s *Server) call(w http.ResponseWriter, r *request, at task.Millis, c call) error {
 	if wait, err := s.takeRate(r, c.change); err != nil {
 		return waitFor(w, wait, err)
@@ -83,7 +81,6 @@ func (s *Server) call(w http.ResponseWriter, r *request, at task.Millis, c call)
 	return s.replyChange(w, r, status, &replies[0])
 }
 
-// apply makes one change.
 func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
 	replies, err := s.transit(r, at, []task.Change{c})
 	if err != nil {

@@ -77,7 +77,7 @@ func TestHoldsAndExpiryDependOnTheGivenClock(t *testing.T) {
 
 	state := func() string { return s.do("GET", "/v1/tasks/a", "", token).task(200).State }
 	held := func() int {
-		list := decoded[wire.TaskList](s.do("GET", "/v1/tasks?state=held", "", token), 200)
+		list := decoded[api.TaskList](s.do("GET", "/v1/tasks?state=held", "", token), 200)
 		return len(list.Tasks)
 	}
 	if got := state(); got != "held" || held() != 1 {
@@ -94,7 +94,7 @@ func TestHoldsAndExpiryDependOnTheGivenClock(t *testing.T) {
 	s.do("GET", "/v1/tasks/a", "", short).want(200, nil)
 	set(elsewhen.Add(2 * time.Hour))
 	s.do("GET", "/v1/tasks/a", "", short).problem(401, "token_invalid", "Authorization")
-	tokens := decoded[wire.TokenList](s.do("GET", "/v1/tokens", "", token), 200)
+	tokens := decoded[api.TokenList](s.do("GET", "/v1/tokens", "", token), 200)
 	for _, k := range tokens.Tokens {
 		if k.ID == made.ID && k.State != "expired" {
 			t.Errorf("a token that is refused is %s", k.State)

@@ -83,9 +83,6 @@ func (s *Server) undrainNode(w http.ResponseWriter, r *request) error {
 
 // drain applies d to the node in the path of r, and replies with that node.
 func (s *Server) drain(w http.ResponseWriter, r *request, d store.Drain) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	if s.nodes == nil {
 		return noCluster()
 	}

@@ -131,7 +131,7 @@ func TestNodesAndShardsAreShown(t *testing.T) {
 	if b.Ready || b.Self || b.Version != "unknown" || b.Address != "10.0.0.7:8080" || *b.Owned != 0 {
 		t.Errorf("%+v", b)
 	}
-	list := decoded[wire.ShardList](s.do("GET", "/v1/cluster/shards", ""), 200)
+	list := decoded[api.ShardList](s.do("GET", "/v1/cluster/shards", ""), 200)
 	if want := (wire.Shard{Owner: "a", Until: "2033-05-18T03:33:20.000Z", Epoch: 3, NextDue: "2033-05-18T03:33:19.000Z", Running: 2}); len(list.Shards) != 2 || list.Shards[0] != want || list.Shards[1] != (wire.Shard{Shard: 1}) {
 		t.Errorf("%+v", list)
 	}

@@ -210,7 +210,6 @@ func (f *taskFields) readWork(r *reader, q *task.Request) error {
 	return err
 }
 
-// fillDefaults sets the fields that were not given.
 func (f *taskFields) fillDefaults(defaults func(queue string) task.Spec) error {
 	switch {
 	case f.http && f.work:
@@ -250,7 +249,6 @@ func (r *reader) args(limit int) (args task.Body, err error) {
 	return args, err
 }
 
-// json reads any JSON value as a body.
 func (r *reader) json(limit int) (task.Body, error) {
 	raw, err := r.Raw(limit)
 	if err != nil {
@@ -394,15 +392,7 @@ func (r *reader) textSuchAs(example string) (string, error) {
 }
 
 func (r *reader) priority() (task.Priority, error) {
-	s, err := r.Text()
-	if err != nil {
-		return 0, err
-	}
-	p, ok := task.ParsePriority(s)
-	if !ok {
-		err = notAllowed("bad_priority", "", []string{"high", "normal", "low"})
-	}
-	return p, err
+	return choice(r, "bad_priority", task.ParsePriority, "high", "normal", "low")
 }
 
 // choice reads a value that is one of words. code is the code of its refusal.

@@ -50,7 +50,6 @@ func change[T any](has fieldSet, field **T, value *T) {
 	}
 }
 
-// decodeMove reads the new due time of a move by filter.
 func (r *reader) decodeMove(p *task.Patch) error {
 	var due dueTime
 	shifts := false

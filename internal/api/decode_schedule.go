@@ -51,7 +51,6 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 	return completeRule(rule, given)
 }
 
-// decodeRule reads the rule of a schedule that is not stored.
 func (r *reader) decodeRule(rule *recurrence.Rule) error {
 	given := map[string]bool{}
 	err := r.Object(func(key []byte) error {

@@ -145,7 +145,6 @@ func (e *end) read(r *reader, key []byte, read func(*reader, task.Millis) (task.
 	return err
 }
 
-// ahead reads a duration and returns its end.
 func (r *reader) ahead(now task.Millis) (task.Millis, error) {
 	d, err := r.duration()
 	switch {
@@ -157,7 +156,6 @@ func (r *reader) ahead(now task.Millis) (task.Millis, error) {
 	return now.Add(d), nil
 }
 
-// later reads an instant in the future.
 func (r *reader) later(now task.Millis) (task.Millis, error) {
 	at, err := r.instant()
 	if err == nil && (at <= now || at > now.Add(task.MaxDuration)) {

@@ -51,7 +51,6 @@ func (s *Server) due(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// readTimeline reads until and step.
 func (q *dueQuery) readTimeline(r *request) error {
 	until, step := r.query.span(dueUntilParam, 0), r.query.span(stepParam, 0)
 	switch timed, stepped := r.query.Has("until"), r.query.Has("step"); {

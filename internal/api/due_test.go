@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -22,7 +23,7 @@ func TestDueAtKeepsTheTimeThatWasAskedFor(t *testing.T) {
 		if got.DueAt != asked || got.At != asked || (got.NextAt != "") != wantNext {
 			t.Errorf("%s: due_at %q, at %q, next_at %q", when, got.DueAt, got.At, got.NextAt)
 		}
-		var list wire.TaskList
+		var list api.TaskList
 		if s.do("GET", "/v1/tasks?due_before=2020-01-02T00:00:00Z&due_after=2019-12-31T00:00:00Z", "").want(200, &list); len(list.Tasks) != 1 {
 			t.Errorf("%s: the list by due_at finds %d tasks", when, len(list.Tasks))
 		}

@@ -7,13 +7,12 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // ended returns the names of a list in the order of ends.
-func (s *service) ended(query string) (string, wire.TaskList) {
+func (s *service) ended(query string) (string, api.TaskList) {
 	s.Helper()
-	list := decoded[wire.TaskList](s.do("GET", "/v1/tasks?order=ended"+query, ""), 200)
+	list := decoded[api.TaskList](s.do("GET", "/v1/tasks?order=ended"+query, ""), 200)
 	var names []string
 	for _, t := range list.Tasks {
 		names = append(names, t.Name)

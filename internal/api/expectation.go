@@ -22,7 +22,6 @@ type expectation struct {
 	seed maphash.Seed
 }
 
-// expectation returns the expected number of a query, or nil.
 func (q query) expectation() *expectation {
 	if !q.Has(expectParam.name) {
 		return nil

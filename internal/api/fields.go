@@ -43,7 +43,6 @@ func fieldNamesBelow(path string, t reflect.Type) (names []string) {
 	return append(names, below...)
 }
 
-// pointed returns the type that t points to, or t if it is no pointer.
 func pointed(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()

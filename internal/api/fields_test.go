@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/internal/wire/fields"
@@ -62,7 +63,7 @@ func TestEveryFieldOfARequestIsRead(t *testing.T) {
 		}
 	}
 	for route, body := range map[string]any{
-		"POST /v1/tasks": wire.TaskInput{}, "PATCH /v1/tasks/a": wire.TaskPatch{}, "POST /v1/tasks/move?queue=q": wire.MoveInput{},
+		"POST /v1/tasks": wire.TaskInput{}, "PATCH /v1/tasks/a": api.TaskPatch{}, "POST /v1/tasks/move?queue=q": wire.MoveInput{},
 		"PUT /v1/schedules/a": wire.ScheduleInput{}, "POST /v1/schedules/preview": wire.ScheduleRule{},
 		"PUT /v1/queues/a": wire.QueueInput{}, "POST /v1/queues/a/pause": wire.PauseInput{}, "PUT /v1/namespaces/a": wire.NamespaceInput{},
 		"POST /v1/tokens": wire.TokenInput{}, "POST /v1/secrets": wire.SecretInput{},

@@ -109,7 +109,6 @@ func (s *series) skip(f *forecast) {
 	s.advance(f)
 }
 
-// advance moves s to the next instant, which is not in the past.
 func (s *series) advance(f *forecast) {
 	after, r := max(s.at, f.now-1), s.schedule.Recur
 	s.at, s.runs = 0, s.runs+1

@@ -25,34 +25,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 	return s.healthz(w, r)
 }
 
-// openAPI is the description of the routes, for a server without a version and
-// with the default limit of a body. The tests make it from the routes and from the
-// types of package wire.
+// openAPI is the description of the routes, for a server without a version. The tests
+// make it from the routes and from the types of package wire.
 //
 //go:embed openapi.json
 var openAPI []byte
-
-// describe returns the OpenAPI document of a server of that version with that limit
-// of a body.
-func describe(version string, bodyLimit int) fixedText {
-	own := strings.NewReplacer(`"version": "dev"`, `"version": `+strconv.Quote(version), bodyRow(task.MaxBodyDefault), bodyRow(bodyLimit))
-	return newFixedText(jsonType, []byte(own.Replace(string(openAPI))))
-}
-
-// bodyRow is a row in the document's table of limits.
-func bodyRow(limit int) string {
-	return "| a task's body, or its arguments | " + bytesText(limit) + "; --body-limit changes it |"
-}
-
-func bytesText(n int) string {
-	if n%(1<<20) == 0 {
-		return strconv.Itoa(n>>20) + " MiB"
-	}
-	if n%(1<<10) == 0 {
-		return strconv.Itoa(n>>10) + " KiB"
-	}
-	return strconv.Itoa(n) + " bytes"
-}
 
 func (s *Server) document(w http.ResponseWriter, r *request) error {
 	s.openAPI().send(w, r.Request)
@@ -92,7 +69,6 @@ func (f fixedText) send(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // no reply is possible if the client is gone
 }
 
-// takesGzip reports whether an Accept-Encoding header accepts gzip.
 func takesGzip(header string) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		coding, weight, _ := strings.Cut(strings.TrimSpace(item), ";")

@@ -52,7 +52,7 @@ func TestATokenOfScopeReadSeesNoHiddenPayloads(t *testing.T) {
 		t.Errorf("an error after a reply: %q", hidden.Attempts[0].Error)
 	}
 	s.do("PUT", "/v1/namespaces/default", `{}`, s.token("*", settings.ScopeAdmin)).want(200, nil)
-	var list wire.TaskList
+	var list api.TaskList
 	if r := s.do("GET", "/v1/tasks?include=body", "", read).want(200, &list); !strings.Contains(string(r.body), "hush-body") {
 		t.Errorf("after the setting: %s", r.body)
 	}

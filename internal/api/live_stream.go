@@ -14,7 +14,6 @@ import (
 // Standard, section 9.2).
 const eventStreamType = "text/event-stream"
 
-// accepts reports whether the Accept header of r names a media type.
 func accepts(r *http.Request, media string) bool {
 	for _, value := range r.Header["Accept"] {
 		for part := range strings.SplitSeq(value, ",") {
@@ -66,7 +65,6 @@ func (s *Server) streamLive(w http.ResponseWriter, r *request, v view) error {
 	}
 }
 
-// sendLive sends a sample as an event.
 func (s *Server) sendLive(w http.ResponseWriter, r *request, sample *liveSample, v view, begun bool) error {
 	body, err := s.render(r, sample, v)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 // guard.
 type tokenGuard struct{ secured atomic.Bool }
 
-// check returns task.ErrSettingsLost if the settings have lost their tokens.
 func (g *tokenGuard) check(settings *settings.Settings) error {
 	switch {
 	case settings.Secured():

@@ -88,9 +88,6 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := noBody(r); err != nil {
-		return err
-	}
 	n := r.settings.Namespace(name)
 	if n == nil { // or the namespace was created just now
 		n = &settings.NamespaceSettings{Name: name}

@@ -126,9 +126,9 @@ func (v *town) furnish() {
 	v.do("PUT", "/v1/schedules/theirs", hourly, v.alice).want(201, nil)
 	v.do("PUT", "/v1/schedules/a01", hourly, v.alice).want(201, nil)
 	v.do("POST", "/v1/schedules/theirs/trigger", "", v.alice, "Idempotency-Key: trigger").want(201, nil)
-	list := decoded[wire.TaskList](v.do("GET", "/v1/tasks?limit=2", "", v.alice), 200)
+	list := decoded[api.TaskList](v.do("GET", "/v1/tasks?limit=2", "", v.alice), 200)
 	v.cursor = list.NextCursor
-	log := decoded[wire.AuditList](v.do("GET", "/v1/audit?limit=2", "", v.alice), 200)
+	log := decoded[api.AuditList](v.do("GET", "/v1/audit?limit=2", "", v.alice), 200)
 	v.log = log.NextCursor
 	token := decoded[wire.Token](v.do("POST", "/v1/tokens", `{"scope": "read"}`, v.alice), 201)
 	v.id = token.ID
@@ -255,13 +255,13 @@ func (s *service) holdings(namespace string) string {
 func TestAnOperatorSeesEveryNamespace(t *testing.T) {
 	v := settle(t, true)
 	operator := v.service.token("*", settings.ScopeAdmin)
-	tokens := decoded[wire.TokenList](v.do("GET", "/v1/tokens", "", operator), 200)
-	ours := decoded[wire.TokenList](v.do("GET", "/v1/tokens", "", operator, "Foliot-Namespace: alice"), 200)
+	tokens := decoded[api.TokenList](v.do("GET", "/v1/tokens", "", operator), 200)
+	ours := decoded[api.TokenList](v.do("GET", "/v1/tokens", "", operator, "Foliot-Namespace: alice"), 200)
 	if len(tokens.Tokens) != 4 || len(ours.Tokens) != 2 {
 		t.Errorf("%d tokens, %d of alice, want 4 and 2", len(tokens.Tokens), len(ours.Tokens))
 	}
-	log := decoded[wire.AuditList](v.do("GET", "/v1/audit?limit=1000", "", operator), 200)
-	theirs := decoded[wire.AuditList](v.do("GET", "/v1/audit?limit=1000", "", operator, "Foliot-Namespace: bob"), 200)
+	log := decoded[api.AuditList](v.do("GET", "/v1/audit?limit=1000", "", operator), 200)
+	theirs := decoded[api.AuditList](v.do("GET", "/v1/audit?limit=1000", "", operator, "Foliot-Namespace: bob"), 200)
 	seen := map[string]int{}
 	for _, e := range log.Entries {
 		seen[e.Namespace]++
@@ -293,8 +293,8 @@ func TestARecreatedNamespaceRevealsNothingOfTheOldOne(t *testing.T) {
 			return made.ID, "Authorization: Bearer " + made.Token
 		}
 		seen := func(headers ...string) (entries, tokens int) {
-			log := decoded[wire.AuditList](s.do("GET", "/v1/audit?from=1990-01-01T00:00:00Z", "", headers...), 200)
-			list := decoded[wire.TokenList](s.do("GET", "/v1/tokens", "", headers...), 200)
+			log := decoded[api.AuditList](s.do("GET", "/v1/audit?from=1990-01-01T00:00:00Z", "", headers...), 200)
+			list := decoded[api.TokenList](s.do("GET", "/v1/tokens", "", headers...), 200)
 			return len(log.Entries), len(list.Tokens)
 		}
 		old, header := tenant()

@@ -16,9 +16,6 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := noBody(r); err != nil {
-		return err
-	}
 	t, stale, err := s.condition(r)
 	if err != nil {
 		return err

@@ -79,8 +79,19 @@ var scheme = &huma.SecurityScheme{
 	Description: "A token with the scope that the operation names, or a larger one. If it names operator, an operator's token. A server without tokens requires none.",
 }
 
+func bytesText(n int) string {
+	if n%(1<<20) == 0 {
+		return strconv.Itoa(n>>20) + " MiB"
+	}
+	if n%(1<<10) == 0 {
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " bytes"
+}
+
 func limits() string {
 	rows := []struct{ limit, most string }{
+		{"a task's body, or its arguments", bytesText(task.MaxBodyDefault) + " by default; --body-limit changes it"},
 		{"a task's headers, names and values together", bytesText(task.MaxHeaderBytes)},
 		{"a URL", bytesText(task.MaxURLLen)},
 		{"a name", strconv.Itoa(task.MaxNameLen) + " characters"},
@@ -109,7 +120,7 @@ func limits() string {
 		{"failed logins of an address (IPv6: a /64)", strconv.Itoa(loginBurst) + " at once, then 10 a minute"},
 	}
 	var b strings.Builder
-	b.WriteString("| limit | at most |\n| --- | --- |\n" + bodyRow(task.MaxBodyDefault) + "\n")
+	b.WriteString("| limit | at most |\n| --- | --- |\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s |\n", r.limit, r.most)
 	}

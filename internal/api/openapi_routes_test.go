@@ -130,7 +130,7 @@ var descriptions = map[string]description{
 		about: "A merge patch (RFC 7396) with two differences: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
 			"During an attempt the due time cannot change, and other changes take effect at the next attempt. A dead task stays dead.",
 		headers: conditions,
-		body:    wire.TaskPatch{},
+		body:    TaskPatch{},
 		bodies:  []string{jsonType, mergePatchType},
 		replies: []reply{shows(200, "Changed, and durable. under_way is true if an attempt of the old version may be under way, or may still begin.")},
 	},
@@ -160,7 +160,7 @@ var descriptions = map[string]description{
 	"GET " + tasksPath: {
 		tag: "tasks", id: "listTasks", summary: "List tasks",
 		about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
-		replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
+		replies: []reply{{status: 200, about: "A page of tasks.", body: TaskList{}}},
 	},
 	"POST " + tasksPath + "/cancel": {
 		tag: "tasks", id: "cancelTasks", summary: "Cancel the tasks that match",
@@ -195,7 +195,7 @@ var descriptions = map[string]description{
 	"GET " + schedulesPath: {
 		tag: "schedules", id: "listSchedules", summary: "List schedules",
 		about:   "In the order of their names.",
-		replies: []reply{{status: 200, about: "A page of schedules.", body: wire.ScheduleList{}}},
+		replies: []reply{{status: 200, about: "A page of schedules.", body: ScheduleList{}}},
 	},
 	"GET " + schedulePath: {
 		tag: "schedules", id: "getSchedule", summary: "Read a schedule",
@@ -259,7 +259,7 @@ var descriptions = map[string]description{
 	"GET " + queuesPath: {
 		tag: "queues", id: "listQueues", summary: "List queues",
 		about:   "Queues with settings or tasks, in the order of their names.",
-		replies: []reply{{status: 200, about: "A page of queues.", body: wire.QueueList{}}},
+		replies: []reply{{status: 200, about: "A page of queues.", body: QueueList{}}},
 	},
 	"GET " + queuePath: {
 		tag: "queues", id: "getQueue", summary: "Read a queue",
@@ -308,7 +308,7 @@ var descriptions = map[string]description{
 	"GET " + tokensPath: {
 		tag: "access", id: "listTokens", summary: "List tokens",
 		about:   "Includes revoked and expired tokens for as long as the audit log is kept (--audit-keep), but never the token itself. Without a namespace, an operator sees those of all namespaces.",
-		replies: []reply{{status: 200, about: "A page of tokens, in the order of their ids.", body: wire.TokenList{}}},
+		replies: []reply{{status: 200, about: "A page of tokens, in the order of their ids.", body: TokenList{}}},
 	},
 	"POST " + tokensPath: {
 		tag: "access", id: "createToken", summary: "Create a token",
@@ -331,7 +331,7 @@ var descriptions = map[string]description{
 	},
 	"GET " + secretsPath: {
 		tag: "access", id: "listSecrets", summary: "List the active signing secrets",
-		replies: []reply{{status: 200, about: "The secrets of the namespace, then those of its queues, each with the newest first. No secret itself is shown.", body: wire.SecretList{}}},
+		replies: []reply{{status: 200, about: "The secrets of the namespace, then those of its queues, each with the newest first. No secret itself is shown.", body: SecretList{}}},
 	},
 	"POST " + secretsPath: {
 		tag: "access", id: "createSecret", summary: "Create a signing secret",
@@ -349,11 +349,11 @@ var descriptions = map[string]description{
 	"GET " + wire.Version + "/audit": {
 		tag: "access", id: "listAudit", summary: "Read the audit log",
 		about:   "What people did, the newest first, with the actor, time, address and target. Changes of tasks by programs are in the records of the tasks. An operator that names no namespace sees those of all namespaces and of the server itself. Only operators see entries that are older than the namespace.",
-		replies: []reply{{status: 200, about: "A page of the log.", body: wire.AuditList{}}},
+		replies: []reply{{status: 200, about: "A page of the log.", body: AuditList{}}},
 	},
 	"GET " + namespacesPath: {
 		tag: "namespaces", id: "listNamespaces", summary: "List namespaces",
-		replies: []reply{{status: 200, about: "A page of namespaces, in the order of their names.", body: wire.NamespaceList{}}},
+		replies: []reply{{status: 200, about: "A page of namespaces, in the order of their names.", body: NamespaceList{}}},
 	},
 	"GET " + namespacePath: {
 		tag: "namespaces", id: "getNamespace", summary: "Read a namespace",
@@ -424,7 +424,7 @@ var descriptions = map[string]description{
 		tag: "server", id: "listShards", summary: "List the shards of a shared store",
 		extra:   true,
 		about:   "All shards in the order of their numbers, with their owner and content.",
-		replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
+		replies: []reply{{status: 200, about: "The shards.", body: ShardList{}}},
 	},
 	"GET " + clusterPath + "/store": {
 		tag: "server", id: "examineStore", summary: "Examine the store of a server",

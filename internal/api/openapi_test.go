@@ -175,3 +175,15 @@ func TestAnEmptyParameterIsRefusedOnEveryRoute(t *testing.T) {
 		t.Errorf("the task is %s after %d parameters, of %v", got, sent, slices.Sorted(maps.Keys(theContract().Paths)))
 	}
 }
+
+// A route must not ignore a body: its sender expects that it has an effect.
+func TestARouteWithoutADescribedBodyRefusesOne(t *testing.T) {
+	s := serve(t)
+	for path, item := range theContract().Paths {
+		for method, op := range operations(item) {
+			if op.RequestBody == nil && method != "GET" {
+				s.do(method, inPath.ReplaceAllString(path, "none"), `{"n": 1}`).problem(400, "unexpected_body", "")
+			}
+		}
+	}
+}

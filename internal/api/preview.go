@@ -78,11 +78,7 @@ func (s *Server) previewRule(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	p.anchor()
-	var reply wire.RulePreview
-	err := s.gate.Turn(r.Context(), func() (err error) {
-		reply, err = p.compute()
-		return err
-	})
+	reply, err := turn(r.Context(), s.gate, p.compute)
 	if err != nil {
 		return err
 	}
@@ -177,7 +173,6 @@ func (p *rulePreview) absence(zone *time.Location) (*wire.Absence, error) {
 	return shown, nil
 }
 
-// showInstants returns instants with their local times in a zone.
 func showInstants(instants []task.Millis, zone *time.Location) []wire.Instant {
 	shown := make([]wire.Instant, len(instants))
 	for i, at := range instants {

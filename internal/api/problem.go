@@ -180,7 +180,6 @@ func suggest(err error, name string) error {
 	return &factsError{err, func(p *wire.Problem) { p.Suggestion = name }}
 }
 
-// notAllowed refuses a value that is not one of words.
 func notAllowed(code, field string, words []string) error {
 	err := refuse(code, field, "must be one of "+strings.Join(words, ", "))
 	return &factsError{err, func(p *wire.Problem) { p.Allowed = words }}

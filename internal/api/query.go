@@ -103,7 +103,6 @@ func readQuery(r *http.Request, known []param) (q query, err error) {
 	return q, nil
 }
 
-// check refuses a value that p does not allow.
 func (p *param) check(value string) error {
 	switch {
 	case p.format != "" && value == "": // the variable of a script was empty: dry_run= must not mean false
@@ -140,10 +139,8 @@ func (p *param) check(value string) error {
 	return nil
 }
 
-// is returns the value of a boolean, or false if it is absent.
 func (q query) is(p param) bool { return q.Get(p.name) == "true" }
 
-// number returns a number, or usual if it is absent.
 func (q query) number(p param, usual int) int {
 	if n, err := strconv.Atoi(q.Get(p.name)); err == nil {
 		return n
@@ -151,7 +148,6 @@ func (q query) number(p param, usual int) int {
 	return usual
 }
 
-// span returns a duration, or usual if it is absent.
 func (q query) span(p param, usual time.Duration) time.Duration {
 	if d, err := timespan.Parse(q.Get(p.name)); err == nil {
 		return d
@@ -159,7 +155,6 @@ func (q query) span(p param, usual time.Duration) time.Duration {
 	return usual
 }
 
-// time returns a time, and whether it was given.
 func (q query) time(name string) (t time.Time, given bool) {
 	t, err := time.Parse(time.RFC3339, q.Get(name))
 	return t, err == nil
@@ -194,7 +189,6 @@ func (r *request) filter() (f listFilter, err error) {
 	return f, err
 }
 
-// labels reads the label filters, nil if there are none.
 func (q query) labels() (map[string]string, error) {
 	var all map[string]string
 	for _, pair := range q.Values["label"] {
@@ -279,4 +273,21 @@ func pageOf[T any](q query, items []T, name func(T) string) (part []T, next stri
 		next = cursor(nameCursor, name(part[len(part)-1]))
 	}
 	return part, next, nil
+}
+
+// endedStates are the states that a list in the order of ends can have.
+var endedStates = []task.State{task.Delivered, task.Cancelled, task.Expired, task.Dead}
+
+// endedOnly restricts f to tasks that have ended, and fails if f selects
+// others.
+func (f *listFilter) endedOnly() error {
+	if len(f.States) == 0 {
+		f.States = endedStates
+	}
+	for _, state := range f.States {
+		if state.Live() {
+			return refuse("bad_parameter", "state", "order=ended lists only delivered, cancelled, expired and dead tasks: leave state out, or name some of these states")
+		}
+	}
+	return nil
 }

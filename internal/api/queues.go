@@ -120,16 +120,11 @@ func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 }
 
 // editQueue applies an edit, which checks can refuse, and replies with the queue. If
-// status is 0, edit has read the body of r, and the first edit creates the queue.
+// status is 0, edit reads the body of r itself, and the first edit creates the queue.
 func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, edit func(string, task.Precondition) (settings.Edit, error), checks ...func() error) error {
 	name, cond, err := conditional(r, r.queueName)
 	if err != nil {
 		return err
-	}
-	if status != 0 {
-		if err := noBody(r); err != nil {
-			return err
-		}
 	}
 	e, err := edit(name, cond)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestQueuesAreListedWithTheirCounts(t *testing.T) {
 	var names []string
 	var used wire.Queue
 	for more := ""; ; {
-		page := decoded[wire.QueueList](s.do("GET", "/v1/queues?limit=3"+more, ""), 200)
+		page := decoded[api.QueueList](s.do("GET", "/v1/queues?limit=3"+more, ""), 200)
 		for _, q := range page.Queues {
 			names = append(names, q.Name)
 			used = q
@@ -204,7 +204,7 @@ func TestAPurgedTaskThatRunsHasNoReasonYet(t *testing.T) {
 		t.Fatal(err, r)
 	}
 	found := func() int {
-		list := decoded[wire.TaskList](s.do("GET", "/v1/tasks?reason=purged", ""), 200)
+		list := decoded[api.TaskList](s.do("GET", "/v1/tasks?reason=purged", ""), 200)
 		return len(list.Tasks)
 	}
 	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.Reason != "" || !got.CancelRequested || found() != 0 {
@@ -228,7 +228,7 @@ func TestHeldTasksAreFound(t *testing.T) {
 		"state=held": "b1:held", "state=held&queue=a": "", "state=scheduled": "a1:scheduled b1:held b2:scheduled", "state=held&state=scheduled": "a1:scheduled b1:held b2:scheduled",
 		"state=held&state=cancelled": "b1:held b3:cancelled", "reason=cancelled": "b3:cancelled", "reason=expired": "",
 	} {
-		page := decoded[wire.TaskList](s.do("GET", "/v1/tasks?"+filter, ""), 200)
+		page := decoded[api.TaskList](s.do("GET", "/v1/tasks?"+filter, ""), 200)
 		var got []string
 		for _, task := range page.Tasks {
 			got = append(got, task.Name+":"+task.State)

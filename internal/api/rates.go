@@ -9,7 +9,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// quotas returns the settings of r's namespace.
 func (r *request) quotas() *settings.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
 // checkRate takes one unit of a rate of r's namespace, or sets Retry-After and
@@ -64,7 +63,6 @@ func (s *Server) checkChangeRate(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// changed takes n changes after they were made.
 func (s *Server) changed(r *request, n int) {
 	s.gate.Debit(r.quotas(), settings.ChangeRate, n, time.Now())
 }

@@ -28,7 +28,7 @@ func (s *service) recordRefusals() {
 // auditLog returns the sorted entries of an action, each as one line.
 func (s *service) auditLog(action, token string, headers ...string) (lines []string) {
 	s.Helper()
-	var log wire.AuditList
+	var log api.AuditList
 	r := s.do("GET", "/v1/audit?limit=1000&action="+action, "", append(headers, "Authorization: Bearer "+token)...).want(200, &log)
 	if strings.Contains(string(r.body), settings.TokenPrefix) {
 		s.Errorf("a token is in the log: %s", r.body)

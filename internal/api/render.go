@@ -23,13 +23,11 @@ func (s *Server) reply(w http.ResponseWriter, r *request, status int, v any) err
 	return nil
 }
 
-// replyRecord replies with a task or a schedule, and its entity tag.
 func (s *Server) replyRecord(w http.ResponseWriter, r *request, status int, shown any, etag string) error {
 	w.Header().Set("ETag", `"`+etag+`"`)
 	return s.reply(w, r, status, shown)
 }
 
-// replyChange replies to a change.
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done *store.Reply) error {
 	if status == http.StatusCreated {
 		w.Header().Set("Location", tasksPath+"/"+done.Task.Name)
@@ -214,7 +212,6 @@ func showError(r *request, a task.Attempt) string {
 
 func showTime(m task.Millis) string { return wire.FormatTime(m.Time()) }
 
-// showOptional formats an instant for which 0 means absent.
 func showOptional(m task.Millis) string {
 	if m == 0 {
 		return ""

@@ -52,12 +52,10 @@ func showToken(t *settings.AccessToken, now task.Millis) (shown wire.Token) {
 	return shown
 }
 
-// showSecret returns the record of a secret, without the secret.
 func showSecret(secret *settings.SigningSecret) wire.Secret {
 	return wire.Secret{ID: secret.ID, Queue: secret.Queue, NamespaceSignsUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
 }
 
-// showDuration formats a duration for which 0 means absent.
 func showDuration(d time.Duration) string {
 	if d == 0 {
 		return ""

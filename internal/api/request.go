@@ -145,7 +145,6 @@ func (r *request) key() (task.Key, error) {
 	return task.Key{Namespace: r.namespace, Name: name}, nil
 }
 
-// header returns the only value of a header, "" if it is absent.
 func header(h http.Header, name string) (string, error) {
 	values := h.Values(name)
 	switch len(values) {
@@ -157,7 +156,6 @@ func header(h http.Header, name string) (string, error) {
 	return "", refuse("repeated_parameter", name, "the header is given more than once")
 }
 
-// precondition reads If-Match and If-None-Match of a change.
 func precondition(h http.Header) (task.Precondition, error) {
 	var c task.Precondition
 	if values, given := h["If-Match"]; given {
@@ -181,7 +179,6 @@ func precondition(h http.Header) (task.Precondition, error) {
 	return c, nil
 }
 
-// conditional returns the key of the record in r, and the precondition.
 func conditional[K any](r *request, key func() (K, error)) (K, task.Precondition, error) {
 	k, err := key()
 	if err != nil {

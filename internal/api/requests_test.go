@@ -189,7 +189,7 @@ func TestAListIsReadPageByPage(t *testing.T) {
 	read := func(query string) (names []string, pages int) {
 		cursor := ""
 		for {
-			var page wire.TaskList
+			var page api.TaskList
 			target := "/v1/tasks?limit=4&" + query
 			if cursor != "" {
 				target += "&cursor=" + cursor
@@ -451,9 +451,6 @@ func TestTheBodyLimitIsTheOperators(t *testing.T) {
 	serve(t).do("POST", "/v1/tasks", large).problem(413, "body_too_large", "http.body")
 	half := serve(t, func(c *api.Config) { c.BodyLimit = 512 << 10 })
 	half.do("POST", "/v1/tasks", large).want(201, nil)
-	if doc := string(half.do("GET", "/openapi.json", "").want(200, nil).body); !strings.Contains(doc, "its arguments | 512 KiB;") || strings.Contains(doc, "256 KiB") {
-		t.Error("/openapi.json describes another limit")
-	}
 	beyond := withHTTP(`"body": "` + strings.Repeat("x", 1<<20+1) + `"`)
 	serve(t, func(c *api.Config) { c.BodyLimit = 1 << 30 }).do("POST", "/v1/tasks", beyond).problem(413, "body_too_large", "http.body")
 }
@@ -565,7 +562,7 @@ func TestADeadNoticeWithALongNameIsListedReadAndCancelled(t *testing.T) {
 	s.claim(long)(task.Refusal)
 	var names []string
 	for target := "/v1/tasks?limit=1"; ; {
-		page := decoded[wire.TaskList](s.do("GET", target, ""), 200)
+		page := decoded[api.TaskList](s.do("GET", target, ""), 200)
 		for _, one := range page.Tasks {
 			names = append(names, one.Name)
 			s.do("GET", "/v1/tasks/"+one.Name, "").task(200)

@@ -42,7 +42,6 @@ func (s *Server) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	return o
 }
 
-// enter waits for the units of the request.
 func (o *response) enter(r *http.Request, namespace string, weight int64) (err error) {
 	o.namespace = namespace
 	o.Pass, err = o.server.gate.Enter(r.Context(), namespace, weight)
@@ -53,7 +52,6 @@ func (o *response) enter(r *http.Request, namespace string, weight int64) (err e
 // one has.
 const strangers = ""
 
-// weigh returns the units of a request.
 func weigh(rt *route, r *http.Request) int64 {
 	switch {
 	case rt.weight > 0:
@@ -89,7 +87,6 @@ func (o *response) Write(b []byte) (written int, err error) {
 	}
 }
 
-// extend moves the deadline for the next write.
 func (o *response) extend() {
 	if !o.paced {
 		return

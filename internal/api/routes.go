@@ -8,14 +8,18 @@ import (
 
 	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
+
+// handler serves the requests of a route.
+type handler func(*Server, http.ResponseWriter, *request) error
 
 // route is one method of one path, with its handler. The tests describe each route
 // for OpenAPI.
 type route struct {
 	method, path string
-	serve        func(*Server, http.ResponseWriter, *request) error
+	serve        handler
 
 	// scope is the scope that a token needs. New panics if a route has no scope
 	// and is not public.
@@ -25,11 +29,11 @@ type route struct {
 	weight     int64   // in units; zero: see weigh
 	unsized    int64   // the weight if the length of the body is not known; zero: Medium
 	costly     bool    // refused to pages of other sites, although it changes nothing
+	bodiless   bool    // has no body, and would ignore one
 	diagnostic bool    // for monitoring and diagnosis: served while the store is closed
 	query      []param // others are refused: a misspelled filter would match every task
 }
 
-// reads reports whether the route changes nothing.
 func (r *route) reads() bool { return r.method == http.MethodGet || r.scope == settings.ScopeRead }
 
 const (
@@ -60,23 +64,25 @@ func routes() []route {
 		{method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: settings.ScopeWrite, query: publishQuery},
 		{method: "GET", path: taskPath, serve: (*Server).get, scope: settings.ScopeRead, query: []param{waitParam}},
 		{method: "PATCH", path: taskPath, serve: (*Server).patch, scope: settings.ScopeWrite},
-		{method: "POST", path: taskPath + "/touch", serve: (*Server).touch, scope: settings.ScopeWrite},
-		{method: "POST", path: taskPath + "/run", serve: (*Server).runNow, scope: settings.ScopeWrite},
-		{method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: settings.ScopeWrite},
-		{method: "DELETE", path: taskPath, serve: (*Server).cancel, scope: settings.ScopeWrite},
+		{method: "POST", path: taskPath + "/touch", serve: onTask(func(k task.Key, c task.Precondition) task.Change { return task.Touch{Key: k, If: c} }), scope: settings.ScopeWrite, bodiless: true},
+		{method: "POST", path: taskPath + "/run", serve: onTask(func(k task.Key, c task.Precondition) task.Change { return task.Run{Key: k, If: c} }), scope: settings.ScopeWrite, bodiless: true},
+		{method: "POST", path: taskPath + "/retry", serve: onTask(func(k task.Key, c task.Precondition) task.Change { return task.Revive{Key: k, If: c} }), scope: settings.ScopeWrite, bodiless: true},
+		{method: "DELETE", path: taskPath, serve: onTask(func(k task.Key, c task.Precondition) task.Change { return task.Cancel{Key: k, If: c} }), scope: settings.ScopeWrite, bodiless: true},
 		{method: "GET", path: tasksPath, serve: (*Server).list, scope: settings.ScopeRead, weight: admission.Large, query: append(slices.Clone(filterParams), orderParam, limitParam, cursorParam, includeParam)},
-		{method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, weight: admission.Medium, query: bulk},
-		{method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, weight: admission.Medium, query: bulk},
+		{method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, bodiless: true, weight: admission.Medium, query: bulk},
+		{method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, bodiless: true, weight: admission.Medium, query: bulk},
 		{method: "POST", path: tasksPath + "/move", serve: (*Server).moveMany, scope: settings.ScopeWrite, weight: admission.Medium, query: bulk},
 		{method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, weight: admission.Large, query: []param{fromParam, untilParam, queueParam, limitParam}},
 		// Schedules.
 		{method: "GET", path: schedulesPath, serve: (*Server).listSchedules, scope: settings.ScopeRead, weight: admission.Large, query: []param{labelParam, limitParam, cursorParam, includeParam}},
 		{method: "GET", path: schedulePath, serve: (*Server).getSchedule, scope: settings.ScopeRead},
 		{method: "PUT", path: schedulePath, serve: (*Server).putSchedule, scope: settings.ScopeWrite},
-		{method: "DELETE", path: schedulePath, serve: (*Server).deleteSchedule, scope: settings.ScopeWrite},
-		{method: "POST", path: schedulePath + "/pause", serve: (*Server).pauseSchedule, scope: settings.ScopeWrite},
-		{method: "POST", path: schedulePath + "/resume", serve: (*Server).resumeSchedule, scope: settings.ScopeWrite},
-		{method: "POST", path: schedulePath + "/trigger", serve: (*Server).triggerSchedule, scope: settings.ScopeWrite},
+		{method: "DELETE", path: schedulePath, serve: onSchedule(func(k task.Key, c task.Precondition) task.Change { return task.RemoveSchedule{Key: k, If: c} }), scope: settings.ScopeWrite, bodiless: true},
+		{method: "POST", path: schedulePath + "/pause", serve: onSchedule(func(k task.Key, c task.Precondition) task.Change { return task.PauseSchedule{Key: k, If: c} }), scope: settings.ScopeWrite, bodiless: true},
+		{method: "POST", path: schedulePath + "/resume", serve: onSchedule(func(k task.Key, c task.Precondition) task.Change {
+			return task.PauseSchedule{Key: k, If: c, Resume: true}
+		}), scope: settings.ScopeWrite, bodiless: true},
+		{method: "POST", path: schedulePath + "/trigger", serve: (*Server).triggerSchedule, scope: settings.ScopeWrite, bodiless: true},
 		{method: "POST", path: schedulePath + "/backfill", serve: (*Server).backfillSchedule, scope: settings.ScopeWrite},
 		{method: "GET", path: schedulePath + "/preview", serve: (*Server).previewSchedule, scope: settings.ScopeRead, query: []param{previewParam, previewFromParam}},
 		{method: "POST", path: schedulesPath + "/preview", serve: (*Server).previewRule, scope: settings.ScopeRead, query: []param{previewParam, previewFromParam, daysParam, absentFromParam, absentUntilParam}},
@@ -84,24 +90,24 @@ func routes() []route {
 		{method: "GET", path: queuesPath, serve: (*Server).listQueues, scope: settings.ScopeRead, weight: admission.Large, query: pageParams},
 		{method: "GET", path: queuePath, serve: (*Server).getQueue, scope: settings.ScopeRead},
 		{method: "PUT", path: queuePath, serve: (*Server).putQueue, scope: settings.ScopeAdmin},
-		{method: "DELETE", path: queuePath, serve: (*Server).deleteQueue, scope: settings.ScopeAdmin},
+		{method: "DELETE", path: queuePath, serve: (*Server).deleteQueue, scope: settings.ScopeAdmin, bodiless: true},
 		{method: "POST", path: queuePath + "/pause", serve: (*Server).pauseQueue, scope: settings.ScopeAdmin},
-		{method: "POST", path: queuePath + "/resume", serve: (*Server).resumeQueue, scope: settings.ScopeAdmin},
-		{method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: settings.ScopeAdmin, query: []param{expectParam}},
+		{method: "POST", path: queuePath + "/resume", serve: (*Server).resumeQueue, scope: settings.ScopeAdmin, bodiless: true},
+		{method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: settings.ScopeAdmin, bodiless: true, query: []param{expectParam}},
 		// Access.
 		{method: "GET", path: tokensPath, serve: (*Server).listTokens, scope: settings.ScopeAdmin, weight: admission.Large, query: pageParams},
 		{method: "POST", path: tokensPath, serve: (*Server).createToken, scope: settings.ScopeAdmin},
-		{method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: settings.ScopeAdmin, query: []param{childrenParam, forceParam}},
+		{method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: settings.ScopeAdmin, bodiless: true, query: []param{childrenParam, forceParam}},
 		{method: "GET", path: wire.Version + "/whoami", serve: (*Server).whoami, scope: settings.ScopeRead},
 		{method: "GET", path: secretsPath, serve: (*Server).listSecrets, scope: settings.ScopeAdmin},
 		{method: "POST", path: secretsPath, serve: (*Server).createSecret, scope: settings.ScopeAdmin},
-		{method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: settings.ScopeAdmin},
+		{method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: settings.ScopeAdmin, bodiless: true},
 		{method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: settings.ScopeAdmin, weight: admission.Large, query: append(slices.Clone(auditParams), limitParam, cursorParam)},
 		// Namespaces.
 		{method: "GET", path: namespacesPath, serve: (*Server).listNamespaces, scope: settings.ScopeRead, operator: true, weight: admission.Large, query: pageParams},
 		{method: "GET", path: namespacePath, serve: (*Server).getNamespace, scope: settings.ScopeRead, operator: true},
 		{method: "PUT", path: namespacePath, serve: (*Server).putNamespace, scope: settings.ScopeAdmin, operator: true},
-		{method: "DELETE", path: namespacePath, serve: (*Server).deleteNamespace, scope: settings.ScopeAdmin, operator: true},
+		{method: "DELETE", path: namespacePath, serve: (*Server).deleteNamespace, scope: settings.ScopeAdmin, bodiless: true, operator: true},
 		// The server.
 		{method: "GET", path: wire.Version + "/live", serve: (*Server).live, scope: settings.ScopeRead},
 		{method: "GET", path: wire.Version + "/egress", serve: (*Server).egress, scope: settings.ScopeRead, operator: true, costly: true, query: []param{{name: "url", about: "The URL that a task would call.", required: true}}},
@@ -113,8 +119,8 @@ func routes() []route {
 		{method: "GET", path: clusterPath, serve: (*Server).cluster, scope: settings.ScopeRead, operator: true},
 		{method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: settings.ScopeRead, operator: true, weight: admission.Large},
 		{method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: settings.ScopeRead, operator: true, diagnostic: true},
-		{method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: settings.ScopeAdmin, operator: true, query: []param{forceNodeParam}},
-		{method: "DELETE", path: nodePath + "/drain", serve: (*Server).undrainNode, scope: settings.ScopeAdmin, operator: true},
+		{method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: settings.ScopeAdmin, bodiless: true, operator: true, query: []param{forceNodeParam}},
+		{method: "DELETE", path: nodePath + "/drain", serve: (*Server).undrainNode, scope: settings.ScopeAdmin, bodiless: true, operator: true},
 		// For any client.
 		{method: "GET", path: "/healthz", serve: (*Server).healthz, public: true},
 		{method: "GET", path: "/readyz", serve: (*Server).readyz, public: true},
@@ -192,6 +198,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	if rt.reads() && !rt.operator {
 		if err := s.checkRate(w, asked, settings.ReadRate); err != nil {
+			return err
+		}
+	}
+	if rt.bodiless {
+		if err := noBody(asked); err != nil {
 			return err
 		}
 	}

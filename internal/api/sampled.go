@@ -72,7 +72,6 @@ func (s *sampled[Q, V]) of(q Q) *lastSample[V] {
 	return one
 }
 
-// encode returns the JSON of a value, with the end of its line.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	err := wire.Encode(&buf, v)

@@ -105,38 +105,22 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	return s.replyScheduleChange(w, r, status, done.Task)
 }
 
-func (s *Server) deleteSchedule(w http.ResponseWriter, r *request) error {
-	return s.actOnSchedule(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.RemoveSchedule{Key: key, If: cond} })
-}
-
-func (s *Server) pauseSchedule(w http.ResponseWriter, r *request) error {
-	return s.actOnSchedule(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.PauseSchedule{Key: key, If: cond} })
-}
-
-func (s *Server) resumeSchedule(w http.ResponseWriter, r *request) error {
-	return s.actOnSchedule(w, r, func(key task.Key, cond task.Precondition) task.Change {
-		return task.PauseSchedule{Key: key, If: cond, Resume: true}
-	})
-}
-
-// actOnSchedule applies a change that depends only on path and headers to an
-// existing schedule.
-func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
-	key, cond, err := conditional(r, r.scheduleKey)
-	if err != nil {
-		return err
+// onSchedule is onTask for a schedule, which must exist.
+func onSchedule(change func(task.Key, task.Precondition) task.Change) handler {
+	return func(s *Server, w http.ResponseWriter, r *request) error {
+		key, cond, err := conditional(r, r.scheduleKey)
+		if err != nil {
+			return err
+		}
+		if err := s.checkRate(w, r, settings.ChangeRate); err != nil {
+			return err
+		}
+		done, err := s.apply(r, s.now(), change(key, cond))
+		if err != nil {
+			return ofSchedule(r, err)
+		}
+		return s.replyScheduleChange(w, r, http.StatusOK, done.Task)
 	}
-	if err := noBody(r); err != nil {
-		return err
-	}
-	if err := s.checkRate(w, r, settings.ChangeRate); err != nil {
-		return err
-	}
-	done, err := s.apply(r, s.now(), change(key, cond))
-	if err != nil {
-		return ofSchedule(r, err)
-	}
-	return s.replyScheduleChange(w, r, http.StatusOK, done.Task)
 }
 
 // ofSchedule replaces errors about tasks with errors about the schedule of r.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
@@ -32,7 +33,7 @@ func TestAScheduleIsNotATask(t *testing.T) {
 		t.Errorf("batch: %+v", batch)
 	}
 	for _, query := range []string{"", "?label=k=v", "?state=scheduled", "?state=held", "?due_after=2001-01-01T00:00:00Z"} {
-		var list wire.TaskList
+		var list api.TaskList
 		if s.do("GET", "/v1/tasks"+query, "").want(200, &list); len(list.Tasks) != 0 {
 			t.Errorf("%s lists %+v", query, list)
 		}
@@ -47,7 +48,7 @@ func TestAScheduleIsNotATask(t *testing.T) {
 			t.Errorf("%s: %+v", path, done)
 		}
 	}
-	var queues wire.QueueList
+	var queues api.QueueList
 	if s.do("GET", "/v1/queues", "").want(200, &queues); len(queues.Queues) != 0 {
 		t.Errorf("queues: %+v", queues)
 	}
@@ -79,7 +80,7 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 	var names []string
 	requests := 0
 	for more := ""; ; requests++ {
-		page := decoded[wire.TaskList](s.do("GET", "/v1/tasks?limit=3"+more, ""), 200)
+		page := decoded[api.TaskList](s.do("GET", "/v1/tasks?limit=3"+more, ""), 200)
 		for _, one := range page.Tasks {
 			names = append(names, one.Name)
 		}
@@ -95,14 +96,14 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 		t.Errorf("cancelled: %+v", done)
 	}
 	// A page that ends there also lists the schedules.
-	var page wire.ScheduleList
+	var page api.ScheduleList
 	s.do("GET", "/v1/schedules?limit=2&cursor=MXMxNDk5Nw", "").want(200, &page) // after s14997
 	if len(page.Schedules) != 2 || page.Schedules[0].Name != "s14998" || page.NextCursor != "" && len(s.page(page.NextCursor).Schedules) != 0 {
 		t.Errorf("the last page: %+v", page)
 	}
 }
 
-func (s *service) page(cursor string) (list wire.ScheduleList) {
+func (s *service) page(cursor string) (list api.ScheduleList) {
 	s.Helper()
 	s.do("GET", "/v1/schedules?cursor="+cursor, "").want(200, &list)
 	return list
@@ -118,7 +119,7 @@ func TestSchedulesAreListedByNameAndLabel(t *testing.T) {
 	s.do("POST", "/v1/tasks", named("b")).want(201, nil)
 	read := func(query string) (names []string) {
 		for more := ""; ; {
-			page := decoded[wire.ScheduleList](s.do("GET", "/v1/schedules?"+query+more, ""), 200)
+			page := decoded[api.ScheduleList](s.do("GET", "/v1/schedules?"+query+more, ""), 200)
 			for _, one := range page.Schedules {
 				names = append(names, one.Name)
 				if body := one.Task.HTTP.Body != nil; body != (strings.Contains(query, "include") && one.Name != "d") {
@@ -153,7 +154,7 @@ func TestATaskHasTheNameOfItsSchedule(t *testing.T) {
 	if got.Schedule != "hourly" || got.Instant != "2040-02-29T13:00:00.000Z" || got.Name != fmt.Sprintf("hourly@%d", elsewhen.Add(time.Hour).UnixMilli()) {
 		t.Errorf("%+v", got)
 	}
-	var list wire.TaskList
+	var list api.TaskList
 	if s.do("GET", "/v1/tasks", "").want(200, &list); len(list.Tasks) != 1 || list.Tasks[0].Schedule != "hourly" {
 		t.Errorf("%+v", list)
 	}
@@ -170,7 +171,7 @@ func TestTheTasksOfAScheduleAreFoundAndCancelledByItsName(t *testing.T) {
 		s.do("POST", "/v1/schedules/"+name+"/trigger", "").want(201, nil)
 	}
 	s.do("POST", "/v1/schedules/hourly/trigger", "").want(201, nil)
-	var found wire.TaskList
+	var found api.TaskList
 	if s.do("GET", "/v1/tasks?schedule=hourly", "").want(200, &found); len(found.Tasks) != 2 || found.Tasks[0].Schedule != "hourly" {
 		t.Errorf("found %+v", found.Tasks)
 	}

@@ -182,7 +182,7 @@ func TestADeletedScheduleIsGone(t *testing.T) {
 			t.Errorf("%s: %s", route, p.Detail)
 		}
 	}
-	var list wire.ScheduleList
+	var list api.ScheduleList
 	if s.do("GET", "/v1/schedules", "").want(200, &list); len(list.Schedules) != 0 {
 		t.Errorf("listed: %+v", list)
 	}
@@ -257,7 +257,7 @@ func TestTheAuditLogHasTheActorOfAChangedSchedule(t *testing.T) {
 			t.Fatalf("%s: %s", target, r.body)
 		}
 	}
-	log := decoded[wire.AuditList](s.do("GET", "/v1/audit", ""), 200)
+	log := decoded[api.AuditList](s.do("GET", "/v1/audit", ""), 200)
 	var got []string
 	for _, e := range slices.Backward(log.Entries) {
 		name, _, _ := strings.Cut(e.Target, "@")

@@ -33,9 +33,6 @@ func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	live, id := r.settings.AllSecrets(r.namespace, s.now()), r.id()
 	i := slices.IndexFunc(live, func(secret *settings.SigningSecret) bool { return secret.ID == id })
 	if i < 0 {

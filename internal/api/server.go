@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,7 +195,9 @@ func New(cfg Config, st Store) *Server {
 	_ = s.tokenGuard.check(st.Standing().Settings) // never an error: these are the first settings
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
-	s.openAPI = sync.OnceValue(func() fixedText { return describe(s.cfg.Version, s.cfg.BodyLimit) })
+	s.openAPI = sync.OnceValue(func() fixedText {
+		return newFixedText(jsonType, bytes.Replace(openAPI, []byte(`"version": "dev"`), []byte(`"version": `+strconv.Quote(s.cfg.Version)), 1))
+	})
 	s.mux = s.route(routes())
 	return s
 }

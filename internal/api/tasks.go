@@ -46,7 +46,6 @@ func (s *Server) decodeSpec(rd *reader, r *request, spec, given *task.Spec) erro
 	}, s.cfg.BodyLimit)
 }
 
-// defaults returns a task with the defaults of queue.
 func (r *request) defaults(queue string) task.Spec {
 	return r.settings.Queue(r.namespace, queue).Spec()
 }
@@ -204,30 +203,13 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	return s.call(w, r, at, call{change: p, status: http.StatusOK})
 }
 
-func (s *Server) touch(w http.ResponseWriter, r *request) error {
-	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Touch{Key: key, If: cond} })
-}
-
-func (s *Server) runNow(w http.ResponseWriter, r *request) error {
-	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Run{Key: key, If: cond} })
-}
-
-func (s *Server) retry(w http.ResponseWriter, r *request) error {
-	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Revive{Key: key, If: cond} })
-}
-
-func (s *Server) cancel(w http.ResponseWriter, r *request) error {
-	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Cancel{Key: key, If: cond} })
-}
-
-// act applies a change that depends only on path and headers.
-func (s *Server) act(w http.ResponseWriter, r *request, change func(task.Key, task.Precondition) task.Change) error {
-	key, cond, err := conditional(r, r.key)
-	if err != nil {
-		return err
+// onTask returns the handler of a change that depends only on path and headers.
+func onTask(change func(task.Key, task.Precondition) task.Change) handler {
+	return func(s *Server, w http.ResponseWriter, r *request) error {
+		key, cond, err := conditional(r, r.key)
+		if err != nil {
+			return err
+		}
+		return s.call(w, r, s.now(), call{change: change(key, cond), status: http.StatusOK})
 	}
-	if err := noBody(r); err != nil {
-		return err
-	}
-	return s.call(w, r, s.now(), call{change: change(key, cond), status: http.StatusOK})
 }

@@ -64,9 +64,6 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	id, children := r.id(), r.query.is(childrenParam)
 	t := r.settings.TokenByID(id)
 	if t == nil || !r.seesToken(t, s.now()) {

@@ -56,7 +56,6 @@ func (f *forecast) read(q query) (err error) {
 	return err
 }
 
-// parseFrom parses a time, or a duration from now.
 func parseFrom(s string, now task.Millis) (task.Millis, error) {
 	if d, err := timespan.Parse(s); err == nil {
 		return max(now.Add(d), 0), nil

@@ -154,7 +154,6 @@ func (w *waiters) leave(key task.Key, me *waiter) {
 	}
 }
 
-// notify wakes the polls that wait for the keys.
 func (w *waiters) notify(keys ...task.Key) {
 	if w.count.Load() == 0 {
 		return

@@ -30,12 +30,6 @@ type Token struct {
 	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
-// TokenList is one page of tokens, in the order of their ids.
-type TokenList struct {
-	Tokens     []Token `json:"tokens" nullable:"false"`
-	NextCursor string  `json:"next_cursor,omitempty" doc:"Absent on the last page."`
-}
-
 // Identity describes the caller of a request, and the server that replies.
 type Identity struct {
 	Namespace  string `json:"namespace" doc:"The namespace of the request."`
@@ -70,12 +64,6 @@ type Secret struct {
 	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
-// SecretList holds the active secrets of a namespace: its own, then those of
-// its queues in the order of their names, the newest first.
-type SecretList struct {
-	Secrets []Secret `json:"secrets" nullable:"false"`
-}
-
 // NamespaceInput is the body of a PUT of a namespace, which replaces all
 // quotas. An absent or null quota sets no limit.
 type NamespaceInput struct {
@@ -105,12 +93,6 @@ type Namespace struct {
 	Unconfirmed []string `json:"unconfirmed,omitempty" doc:"Only with status 202: the nodes that have not applied the change yet."`
 }
 
-// NamespaceList is one page of namespaces, in the order of their names.
-type NamespaceList struct {
-	Namespaces []Namespace `json:"namespaces" nullable:"false"`
-	NextCursor string      `json:"next_cursor,omitempty" doc:"Absent on the last page."`
-}
-
 // AuditEntry records what a person did.
 type AuditEntry struct {
 	At        string `json:"at" format:"date-time"`
@@ -122,10 +104,4 @@ type AuditEntry struct {
 	ID        string `json:"id,omitempty" doc:"The id of the task or schedule."`
 	Version   uint64 `json:"version,omitempty" doc:"The version after the change."`
 	Detail    string `json:"detail,omitempty"`
-}
-
-// AuditList is one page of the audit log, the newest entry first.
-type AuditList struct {
-	Entries    []AuditEntry `json:"entries" nullable:"false"`
-	NextCursor string       `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
 }

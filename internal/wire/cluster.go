@@ -25,11 +25,6 @@ type Node struct {
 	NameTaken  bool   `json:"name_taken,omitempty" doc:"Another live process had this node name first. This one owns no shards and is not ready. Start it with another --node."`
 }
 
-// ShardList is all shards of a shared store.
-type ShardList struct {
-	Shards []Shard `json:"shards" nullable:"false"`
-}
-
 // Examination holds the findings of a server about its store and its
 // TLS files.
 type Examination struct {

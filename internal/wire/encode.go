@@ -78,7 +78,6 @@ func newEncoder(t reflect.Type) encoder {
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// orNull returns the encoder of a type with nil.
 func orNull(e encoder) encoder {
 	return func(b []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {

@@ -16,8 +16,8 @@ func TestRepliesAreEncodedAsEncodingJSONDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 1000 {
 		for _, v := range []any{
-			new(wire.Task), new(wire.TaskInput), new(wire.BatchReply), new(wire.Schedule), new(wire.RulePreview), new(wire.Queue), new(wire.NamespaceList),
-			new(wire.TokenList), new(wire.Identity), new(wire.Live), new(wire.History), new(wire.AttemptList), new(wire.Upcoming), new(wire.Cluster), new(wire.Problem),
+			new(wire.Task), new(wire.TaskInput), new(wire.BatchReply), new(wire.Schedule), new(wire.RulePreview), new(wire.Queue), new(wire.Namespace),
+			new(wire.Token), new(wire.Identity), new(wire.Live), new(wire.History), new(wire.AttemptList), new(wire.Upcoming), new(wire.Cluster), new(wire.Problem),
 		} {
 			fill(random, reflect.ValueOf(v).Elem(), i == 0)
 			for _, v := range []any{v, reflect.ValueOf(v).Elem().Interface()} {

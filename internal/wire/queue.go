@@ -58,12 +58,6 @@ type Counts struct {
 	Bytes     int64 `json:"bytes" doc:"The approximate size of the stored records with their bodies, in bytes."`
 }
 
-// QueueList is one page of queues, in the order of their names.
-type QueueList struct {
-	Queues     []Queue `json:"queues" nullable:"false"`
-	NextCursor string  `json:"next_cursor,omitempty" doc:"Absent on the last page."`
-}
-
 // PauseInput is the optional body of a pause, which has at most one field.
 type PauseInput struct {
 	For   string `json:"for,omitempty" pattern:"duration" example:"10m" doc:"The queue resumes by itself after this time."`

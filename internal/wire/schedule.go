@@ -78,12 +78,6 @@ type SkippedInstants struct {
 	Why   string `json:"why" enum:"missed,catchup_window,catchup_limit,quota,overlap" doc:"quota: the namespace had reached a quota. overlap: a task of the schedule was unfinished. Others: the instants were missed, and the field with this name excludes them."`
 }
 
-// ScheduleList is one page of schedules, in the order of their names.
-type ScheduleList struct {
-	Schedules  []Schedule `json:"schedules" nullable:"false"`
-	NextCursor string     `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
-}
-
 type BackfillInput struct {
 	From  string `json:"from" format:"date-time" doc:"The first instant is at this time or later."`
 	Until string `json:"until" format:"date-time" doc:"The last instant is at this time or earlier. Not in the future."`

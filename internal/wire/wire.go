@@ -82,45 +82,6 @@ type Retry struct {
 	MaxAge      string `json:"max_age,omitempty" pattern:"duration" example:"24h" doc:"The time for all attempts, from the first one on. 0s: no limit. Absent: the queue's, or 24h."`
 }
 
-// TaskPatch is the body of a patch, in which absent fields do not change. In
-// JSON, null resets a field to its queue's default, and removes a label, a
-// header or the body; in Go, a nil value in a map removes.
-type TaskPatch struct {
-	At          string             `json:"at,omitempty" doc:"As in a create. A patch has at most one of at and delay."`
-	TimeZone    string             `json:"timezone,omitempty" maxLength:"64" doc:"Of a local time in at, as in a create."`
-	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after the patch is accepted."`
-	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
-	HTTP        *HTTPPatch         `json:"http,omitempty" doc:"Only for a task with http."`
-	Work        *workPatch         `json:"work,omitempty" doc:"Only for a task with work."`
-	Timeout     *string            `json:"timeout,omitempty" pattern:"duration" nullable:"true"`
-	ExpireAfter *string            `json:"expire_after,omitempty" pattern:"duration" nullable:"true"`
-	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
-	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the existing labels. null removes a label."`
-	Retry       *retryPatch        `json:"retry,omitempty"`
-	OnDead      *string            `json:"on_dead,omitempty" nullable:"true" maxLength:"8192" doc:"null: the queue's. Empty: none."`
-}
-
-// HTTPPatch changes the request to send.
-type HTTPPatch struct {
-	URL        *string            `json:"url,omitempty" format:"uri" maxLength:"8192"`
-	Method     *string            `json:"method,omitempty" nullable:"true"`
-	Headers    map[string]*string `json:"headers,omitempty" doc:"Merged into the existing headers; names ignore case. null removes a header."`
-	Body       json.RawMessage    `json:"body,omitempty" doc:"Replaces the whole body. null removes it."`
-	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send in place of body, or together with body if a read shows both."`
-}
-
-// workPatch changes the call of a handler, but not its kind.
-type workPatch struct {
-	Args json.RawMessage `json:"args,omitempty" doc:"Replaces the arguments. null removes them."`
-}
-
-type retryPatch struct {
-	MaxAttempts *int    `json:"max_attempts,omitempty" nullable:"true" minimum:"0" maximum:"100000"`
-	MinBackoff  *string `json:"min_backoff,omitempty" pattern:"duration" nullable:"true"`
-	MaxBackoff  *string `json:"max_backoff,omitempty" pattern:"duration" nullable:"true"`
-	MaxAge      *string `json:"max_age,omitempty" pattern:"duration" nullable:"true"`
-}
-
 // Task is a task as the API shows it: the fields of the request, and its
 // progress. A get, and a list with bodies, show the body; other replies show
 // only BodySize.
@@ -175,11 +136,6 @@ type Attempt struct {
 	LatencyMS float64 `json:"latency_ms" doc:"The time from the start to the end of the reply, or to the error."`
 	LateMS    float64 `json:"late_ms" doc:"The lateness of the server: the time from the due time to the start, without waited_ms."`
 	WaitedMS  float64 `json:"waited_ms" doc:"How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."`
-}
-
-type TaskList struct {
-	Tasks      []Task `json:"tasks" nullable:"false"`
-	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short or empty and still have a next_cursor."`
 }
 
 // BatchReply has the results of a batch, in the order of its items.

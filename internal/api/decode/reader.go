@@ -100,7 +100,6 @@ var ErrOver = errors.New("over the limit")
 // above every limit on such strings, so a longer one need not be unescaped.
 const maxText = 1 << 20
 
-// inBounds returns an error if the value exceeds its limit.
 func (r *Reader) inBounds() error {
 	if r.until > 0 && r.pos > r.until {
 		return ErrOver
@@ -131,7 +130,6 @@ func (r *Reader) Array(item func(i int) error) error {
 	return nil
 }
 
-// open enters an object or array.
 func (r *Reader) open(bracket byte, expected string) error {
 	if r.Next() != bracket {
 		return r.Mismatch(expected)

@@ -96,7 +96,6 @@ func (t *counters) Counts(exact task.Millis) Counts {
 	return c
 }
 
-// slots adds up the intervals of each slot of r.
 func (t *counters) slots(r Ring, intervals []int64) []int64 {
 	slots := make([]int64, r.Slots)
 	for i := 1; i < len(intervals); i++ {
@@ -107,13 +106,11 @@ func (t *counters) slots(r Ring, intervals []int64) []int64 {
 	return slots
 }
 
-// slot returns the slot of r that contains an interval.
 func (t *counters) slot(r Ring, interval int) (int, bool) {
 	at := int((t.Bounds[interval-1] - r.From) / r.Slot)
 	return at, at < r.Slots
 }
 
-// largest returns the counts of the queues that have the most tasks in r.
 func (t *counters) largest(r Ring, complete int) []queueCounts {
 	var all []queueCounts
 	for key, cells := range t.queues {
@@ -135,7 +132,6 @@ func (t *counters) largest(r Ring, complete int) []queueCounts {
 	return all
 }
 
-// each calls add for the cells in the slots of r.
 func (t *counters) each(r Ring, cells []cell, complete int, add func(slot int, tasks int64)) {
 	for _, c := range cells {
 		if int(c.interval) >= complete {

@@ -238,7 +238,7 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	for n := range dice.IntN(3) {
 		wait()
 		due, label := later(), strconv.Itoa(n+1)
-		patch := wire.TaskPatch{At: wire.FormatTime(due), HTTP: &wire.HTTPPatch{Body: body()}, Labels: map[string]*string{verify.PatchLabel: &label}}
+		patch := map[string]any{"at": wire.FormatTime(due), "http": map[string]any{"body": body()}, "labels": map[string]string{verify.PatchLabel: label}}
 		r.request(ctx, verify.DiskRequest{Name: name, Op: verify.PatchTask, Due: due, Patch: n + 1}, http.MethodPatch, path, patch)
 	}
 	if dice.IntN(2) == 0 {

@@ -40,7 +40,10 @@ func mustList(ctx context.Context, st *harness.Environment) {
 		began := time.Now()
 		status, data := harness.OK2(st.Client.Call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil))
 		took := time.Since(began)
-		var page wire.TaskList
+		var page struct {
+			Tasks      []wire.Task `json:"tasks"`
+			NextCursor string      `json:"next_cursor"`
+		}
 		if err := json.Unmarshal(data, &page); err != nil || status != http.StatusOK || len(page.Tasks) != size {
 			harness.Fatalf("list: status %d, %d tasks: %.200s", status, len(page.Tasks), data)
 		}
