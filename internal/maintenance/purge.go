@@ -79,7 +79,6 @@ func (w *Worker) step(ctx context.Context, p *purge) error {
 	return nil
 }
 
-// cancel cancels the tasks that still match, and returns how many it cancelled.
 func (w *Worker) cancel(ctx context.Context, still *task.Filter, tasks []*task.Task) (n int, err error) {
 	if len(tasks) == 0 {
 		return 0, nil

@@ -39,7 +39,6 @@ func (r *roundTimer) due(wall, monotonic time.Duration) (step time.Duration, due
 	return step, step != 0 || monotonic >= r.next
 }
 
-// begin records the start of a round, with a random chance in [0, 1).
 func (r *roundTimer) begin(wall, monotonic time.Duration, chance float64) {
 	r.ahead = wall - monotonic
 	r.next = monotonic + roundEvery - time.Duration(chance*float64(roundSpread))

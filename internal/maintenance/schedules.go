@@ -84,7 +84,6 @@ func (w *Worker) checkNamespace(ctx context.Context, namespace string) (moved in
 	}
 }
 
-// check checks some schedules, and returns how many it changed.
 func (w *Worker) check(ctx context.Context, schedules []*task.Task) (moved int, err error) {
 	if len(schedules) == 0 {
 		return 0, nil

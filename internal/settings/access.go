@@ -277,7 +277,6 @@ func (s *Settings) children(namespace string) map[string][]*AccessToken {
 	return made
 }
 
-// manages reports whether the token allows everything at now.
 func (t *AccessToken) manages(now task.Millis) bool {
 	return t.Operator() && t.Scope == ScopeAdmin && t.Holds(now)
 }

@@ -196,39 +196,26 @@ func (s *Settings) droppable(now task.Millis, name string) (*NamespaceSettings, 
 
 // CloseNamespace marks a namespace that a store is about to remove in several steps. The
 // mark blocks nothing, but a store that makes a task in a marked namespace removes the mark
-// first (ReopenNamespace), so DropNamespace fails.
+// first, with an empty Mark, so DropNamespace fails.
 type CloseNamespace struct{ Name, Mark string }
 
 func (e CloseNamespace) Action() string { return "" }
 
 func (e CloseNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
 
-// Apply implements Edit. Errors: *MissingError, *BusyError.
+// Apply implements Edit. Errors: *MissingError, *BusyError; none without a Mark.
 func (e CloseNamespace) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
-	old, err := s.droppable(now, e.Name)
-	if err != nil {
-		return nil, err
-	}
-	n := *old
-	n.Closing = e.Mark
-	return change(&n), nil
-}
-
-// ReopenNamespace removes the mark of CloseNamespace.
-type ReopenNamespace struct{ Name string }
-
-func (e ReopenNamespace) Action() string { return "" }
-
-func (e ReopenNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
-
-// Apply implements Edit, and never fails.
-func (e ReopenNamespace) Apply(_ task.Millis, s *Settings) ([]SettingChange, error) {
-	old, ok := s.Get(e.Target()).(*NamespaceSettings)
-	if !ok || old.Closing == "" {
+	old := s.Namespace(e.Name)
+	if e.Mark != "" {
+		var err error
+		if old, err = s.droppable(now, e.Name); err != nil {
+			return nil, err
+		}
+	} else if !s.Closing(e.Name) {
 		return nil, nil
 	}
 	n := *old
-	n.Closing = ""
+	n.Closing = e.Mark
 	return change(&n), nil
 }
 

@@ -227,7 +227,6 @@ func (s *Settings) AllSecrets(namespace string, now task.Millis) (all []*Signing
 	return all
 }
 
-// liveSecrets returns the live secrets of a scope (secretScope), the newest first.
 func (s *Settings) liveSecrets(scope string, now task.Millis) []*SigningSecret {
 	return slices.DeleteFunc(s.secretsOf(scope), func(secret *SigningSecret) bool { return !secret.Live(now) })
 }

@@ -84,7 +84,6 @@ func (t tree[V]) find(key SettingKey) (leaf, place int, found bool) {
 	return leaf, place, false
 }
 
-// get returns the value of key.
 func (t tree[V]) get(key SettingKey) (value V, ok bool) {
 	if i, at, found := t.find(key); found {
 		return t.leaves[i].values[at], true
@@ -92,7 +91,6 @@ func (t tree[V]) get(key SettingKey) (value V, ok bool) {
 	return value, false
 }
 
-// put returns the tree in which key has value.
 func (t tree[V]) put(key SettingKey, value V) tree[V] {
 	if t.size == 0 {
 		return newTree([]treeEntry[V]{{key, value}})
@@ -113,7 +111,6 @@ func (t tree[V]) put(key SettingKey, value V) tree[V] {
 	return tree[V]{leaves, t.size + 1}
 }
 
-// remove returns the tree without key.
 func (t tree[V]) remove(key SettingKey) tree[V] {
 	i, at, found := t.find(key)
 	if !found {
@@ -127,7 +124,6 @@ func (t tree[V]) remove(key SettingKey) tree[V] {
 	return tree[V]{leaves, t.size - 1}
 }
 
-// rank returns the number of entries before key.
 func (t tree[V]) rank(key SettingKey) int {
 	i, rank, _ := t.find(key)
 	for _, l := range t.leaves[:i] {

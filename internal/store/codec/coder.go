@@ -37,7 +37,6 @@ const (
 	fourBytes  = 5
 )
 
-// read returns a coder that reads fields.
 func read[T string | []byte](fields reader[T]) coder[T] {
 	c := coder[T]{reads: true, reader: fields}
 	c.advance()
@@ -90,7 +89,6 @@ func (c *coder[T]) tag(num, wire int) { c.dst = binary.AppendUvarint(c.dst, uint
 // Most fields of most records are left out, so unsigned, signed and text check that
 // first, and are short enough to be inlined. num is 0 in a coder that writes.
 
-// unsigned codes a number that is not negative.
 func unsigned[N ~uint8 | ~uint64 | ~int, T string | []byte](c *coder[T], num int, v *N) {
 	if c.num <= num && (c.reads || *v != 0) {
 		codeUnsigned(c, num, v)
@@ -163,7 +161,6 @@ func (c *coder[T]) lasting(num int, v *string) {
 	}
 }
 
-// put writes a message, whose fields use writes.
 func (c *coder[T]) put(num int, use func()) {
 	c.tag(num, bytesType)
 	start := len(c.dst)

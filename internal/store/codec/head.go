@@ -197,7 +197,6 @@ type head[T string | []byte] struct {
 	body      uint64 // size and kind
 }
 
-// readHead reads the head of the record src of the task with that name.
 func readHead[T, N string | []byte](src T, name N) (h head[T]) {
 	h.src = src
 	h.flags = h.uvarint()

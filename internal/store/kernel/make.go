@@ -193,7 +193,6 @@ func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 	return nil
 }
 
-// guess sets the likely record of a step.
 func guess[R recorded, X any](m Medium[R, X], p *Progress[R, X]) {
 	if _, create := p.Transition.(task.Create); create {
 		p.certainty = guessed
@@ -204,7 +203,6 @@ func guess[R recorded, X any](m Medium[R, X], p *Progress[R, X]) {
 	}
 }
 
-// makeOnce reads, decides and writes the open steps once.
 func makeOnce[R recorded, X any](ctx context.Context, m Medium[R, X], open []*Progress[R, X]) error {
 	if err := m.Prepare(ctx, open); err != nil {
 		return err

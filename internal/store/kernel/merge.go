@@ -108,7 +108,6 @@ func (m *merge) toRead(need int, last string) []*source {
 	return open
 }
 
-// read reads the next places of sources.
 func (m *merge) read(ctx context.Context, list []*source) error {
 	ranges := make([]Range, len(list))
 	for i, s := range list {

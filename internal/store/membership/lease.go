@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// lease makes a request about shards, and returns a reply for each.
 func (m *Member) lease(ctx context.Context, verb Verb, shards []int) []LeaseReply {
 	return m.registry.Lease(ctx, verb, m.Process, m.config.Lease, shards)
 }

@@ -37,7 +37,6 @@ func (m *Member) instant(t time.Time) instant {
 	return instant{t.Sub(m.base), time.Duration(t.UnixNano())}
 }
 
-// holds reports whether the owner may act at now.
 func (o *Owned) holds(now instant) bool {
 	until := o.until.Load()
 	return until == nil || now.elapsed < until.elapsed && now.wall < until.wall
@@ -225,7 +224,6 @@ func (m *Member) TakeAll(ctx context.Context) error {
 	return err
 }
 
-// take makes this process the owner of a shard.
 func (m *Member) take(h *Owned) {
 	h.lost = m.config.Acquired(h)
 	m.owned[h.Shard].Store(h)
@@ -241,7 +239,6 @@ func (m *Member) all() (all []*Owned) {
 	return all
 }
 
-// disown ends the ownership of a shard.
 func (m *Member) disown(i int, state claimState) {
 	if h := m.owned[i].Swap(nil); h != nil {
 		h.lost()

@@ -85,7 +85,6 @@ func (m *Member) Release() {
 	}
 }
 
-// leave releases all shards and logs it.
 func (m *Member) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
@@ -287,7 +286,6 @@ func (m *Member) disownExpired(now time.Time) {
 	}
 }
 
-// beat sends a heartbeat of the given mode.
 func (m *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
 	self := m.self
 	if m.config.APIs != nil {

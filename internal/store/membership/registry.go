@@ -56,7 +56,6 @@ type Peer struct {
 // Process returns the beginning of the owner ids of this node, without the epoch.
 func (p *Peer) Process() string { return p.Name + "/" + p.Nonce }
 
-// where returns the peer's address for log lines.
 func (p *Peer) where() string { return cmp.Or(p.Address, "an unknown address") }
 
 // Mode is the mode of a heartbeat.

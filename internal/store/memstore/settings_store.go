@@ -100,7 +100,6 @@ func (s *Store) quotaLocked(namespace string) task.Quota {
 	return q
 }
 
-// auditLocked appends e to the audit log.
 func (s *Store) auditLocked(e settings.AuditEntry) {
 	s.seq++
 	e.Seq = s.seq

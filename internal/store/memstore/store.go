@@ -246,7 +246,6 @@ func (s *Store) leave() {
 	}
 }
 
-// stepLocked applies one transition and stores its result.
 func (s *Store) stepLocked(now task.Millis, key task.Key, tr task.Transition) store.Reply {
 	old := s.records[key]
 	return s.transitLocked(now, old, tr, s.factsOf(old))
@@ -261,7 +260,6 @@ func (s *Store) transitLocked(now task.Millis, old *task.Task, tr task.Transitio
 	return store.Reply{Result: result, Err: err}
 }
 
-// keepLocked stores the result of a transition.
 func (s *Store) keepLocked(r task.Result) {
 	s.putLocked(r.Task)
 	if t := r.Spawned; t != nil && s.records[t.Key()] == nil {
@@ -298,7 +296,6 @@ func (s *Store) putLocked(t *task.Task) {
 	}
 }
 
-// removeLocked removes t and all its data.
 func (s *Store) removeLocked(t *task.Task) {
 	delete(s.records, t.Key())
 	delete(s.bodies, t.Key())
@@ -323,7 +320,6 @@ func (s *Store) reusesKeyLocked(c task.Change) bool {
 	return used && name != c.Target().Name
 }
 
-// withBodyLocked returns t with its body loaded.
 func (s *Store) withBodyLocked(t *task.Task) *task.Task {
 	c := *t
 	c.Request.Body = s.bodies[t.Key()]

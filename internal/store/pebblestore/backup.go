@@ -165,7 +165,6 @@ func inspectAll(ctx context.Context, db *pebble.DB) (c Contents, err error) {
 	return c, err
 }
 
-// addFiles writes the files in dir to the archive, and adds them to m.
 func (m *Manifest) addFiles(ctx context.Context, archive *tar.Writer, fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -205,7 +204,6 @@ func (m *Manifest) addFile(ctx context.Context, archive *tar.Writer, fs vfs.FS, 
 	return err
 }
 
-// close writes the manifest and ends the archive.
 func (m *Manifest) close(archive *tar.Writer, now time.Time) error {
 	data, err := m.encode()
 	if err != nil {

@@ -38,7 +38,6 @@ func (c *counts) publish(changed kernel.Tally) {
 	}
 }
 
-// waiting returns the number of tasks that r selects.
 func (c *counts) waiting(r *store.DueRead) (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +83,6 @@ func newCounters(all kernel.Tally) *counters {
 	return c
 }
 
-// unfinished returns how many occurrences of a schedule are unfinished.
 func (c *counters) unfinished(schedule task.Key) int64 {
 	c.flush()
 	return c.queues[schedule.UnfinishedCounter()].States[task.Scheduled]
@@ -138,7 +136,6 @@ func (c *counters) count(d *settings.DropNamespace) {
 	}
 }
 
-// write writes the changed counts into the batch.
 func (c *counters) write(batch *pebble.Batch) error {
 	c.flush()
 	for q := range c.touched {

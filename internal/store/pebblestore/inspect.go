@@ -172,7 +172,6 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 	return r.compare(ctx, s.db)
 }
 
-// compare checks all of db.
 func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	contents, counts, err := inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) })
 	if err != nil {

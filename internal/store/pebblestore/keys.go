@@ -61,7 +61,6 @@ func appendDueKey(dst []byte, l task.Lane, p task.Position) []byte {
 	return append(dst, p.Name...)
 }
 
-// appendEntryKey appends the key of an index entry of t.
 func appendEntryKey(dst []byte, t *task.Task, e kernel.Entry) []byte {
 	switch e.Index {
 	case kernel.ByDue:

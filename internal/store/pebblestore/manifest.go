@@ -82,7 +82,6 @@ func queueCount(key task.QueueKey, n task.Counts) QueueCount {
 	return q
 }
 
-// encode returns the manifest in its format in a backup.
 func (m *Manifest) encode() ([]byte, error) {
 	line, err := json.Marshal(m)
 	if err != nil {

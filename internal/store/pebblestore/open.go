@@ -52,7 +52,6 @@ func Open(dir string, config Config) (*Store, error) {
 	return s, nil
 }
 
-// start opens the database and starts the goroutines.
 func (s *Store) start() error {
 	err := s.config.FS.RemoveAll(s.config.FS.PathJoin(s.dir, checkpointDir)) // left by a backup during a crash
 	if err != nil {

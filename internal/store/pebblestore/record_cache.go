@@ -85,7 +85,6 @@ func (c *recordCache) room(size int) entryPlace {
 	return entryPlace{uint32(c.newest), 0}
 }
 
-// empty forgets the entries of a chunk.
 func (c *recordCache) empty(chunk uint32) {
 	b := c.chunks[chunk]
 	for offset := 0; offset < len(b); {
@@ -119,7 +118,6 @@ func (c *recordCache) find(key task.Key) (value, body []byte, ok bool) {
 	return value, body, string(found) == string(c.key)
 }
 
-// record returns the record of key.
 func (c *recordCache) record(key task.Key) (*task.Task, bool, error) {
 	value, _, ok := c.find(key)
 	if !ok {

@@ -105,7 +105,6 @@ func (r *restore) run(ctx context.Context, archive io.Reader) error {
 	return r.move()
 }
 
-// extract writes the files of the archive.
 func (r *restore) extract(from io.Reader) error {
 	archive := tar.NewReader(from)
 	for {
@@ -170,7 +169,6 @@ func (r *restore) extractFile(from io.Reader, h *tar.Header) (err error) {
 	return f.Sync()
 }
 
-// verify compares the extracted files with the manifest.
 func (r *restore) verify(ctx context.Context) error {
 	if !slices.Equal(r.files, r.manifest.Files) {
 		return fmt.Errorf("%w: its files do not match its manifest", errBadBackup)

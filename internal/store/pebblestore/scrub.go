@@ -80,7 +80,6 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 	return store.Scrubbed{Examined: sc.examined, Repairs: sc.repairs, Next: sc.next}, nil
 }
 
-// walk examines keys until sc has examined its limit.
 func (s *Store) walk(sc *scrub) error {
 	for i, prefix := range scrubbed[sc.space:] {
 		lower := []byte(prefix)
@@ -104,7 +103,6 @@ func (s *Store) walk(sc *scrub) error {
 	return nil
 }
 
-// examine notes doubts about a key.
 func (s *Store) examine(sc *scrub, key, value []byte) error {
 	f, err := faultOf(sc.view, key, value)
 	if err != nil {
@@ -125,7 +123,6 @@ func (s *Store) examine(sc *scrub, key, value []byte) error {
 	return nil
 }
 
-// scrub begins or ends the step of a scrub.
 func (c *committer) scrub(r *request) error {
 	if err := c.commit(); err != nil {
 		return err

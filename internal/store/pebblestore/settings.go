@@ -110,7 +110,6 @@ func loadSettings(from pebble.Reader) (*settings.Settings, error) {
 	return settings.NewSettings(all...), err
 }
 
-// parseSetting decodes a setting, if its key matches the key in the value.
 func parseSetting(key, value []byte) (settings.Setting, error) {
 	data, err := codec.Unwrap(value)
 	if err != nil {

@@ -160,7 +160,6 @@ func (c *committer) knownBody(t *task.Task, inline []byte) (body []byte, ok bool
 	return bytes.Clone(body), ok
 }
 
-// withBody returns t with a body.
 func withBody(t *task.Task, body []byte) *task.Task {
 	loaded := *t
 	loaded.Request.Body = body
@@ -214,7 +213,6 @@ func (c *committer) put(r *request, old *task.Task, was []byte, t *task.Task, mu
 	)
 }
 
-// open returns the batch being filled.
 func (c *committer) open() *pebble.Batch {
 	if c.filling.batch == nil {
 		c.filling.batch = c.db.NewBatch()
@@ -297,7 +295,6 @@ func digest(t *task.Task) string {
 	return t.Idempotency.Key
 }
 
-// putIndex moves the task from the index entries of old to those of t.
 func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	if e, ok := task.Hint(old, t); ok && e.Hint != 0 {
 		c.filling.notices = append(c.filling.notices, e)

@@ -77,7 +77,6 @@ func (s *Store) Standing() store.Standing {
 	return st
 }
 
-// broken returns the failure of the medium, or nil.
 func (s *Store) broken() error {
 	if err := s.failure.Load(); err != nil {
 		return *err
@@ -291,7 +290,6 @@ func (p *progress) move(n uint64) {
 	}
 }
 
-// newest returns the number of the newest synced batch.
 func (p *progress) newest() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -148,7 +148,6 @@ func (v *view) Scan(_ context.Context, ranges []kernel.Range) ([][]string, error
 	return all, nil
 }
 
-// found notes the result of a read of a lane.
 func (r *lowRead) found(from string, places []string) {
 	switch {
 	case from != kernel.DuePlace(r.low):

@@ -48,7 +48,6 @@ var errNoWatermark = fmt.Errorf("the file %s is missing or not as it was written
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openWatermark opens the file in dir, and creates a missing one.
 func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	path := fs.PathJoin(dir, watermarkFile)
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
@@ -58,7 +57,6 @@ func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	return &watermark{file: f}, nil
 }
 
-// write stores a note and its checksum.
 func (w *watermark) write(offset int64, note []byte) error {
 	note = binary.BigEndian.AppendUint32(note, crc32.Checksum(note, castagnoli))
 	_, err := w.file.WriteAt(note, offset)
@@ -81,12 +79,10 @@ func (w *watermark) read(offset int64, length int) ([]byte, error) {
 	return note, nil
 }
 
-// set records that batch n is synced.
 func (w *watermark) set(n uint64) error {
 	return w.write(numberNote, binary.BigEndian.AppendUint64(make([]byte, 0, numberNoteLen), n))
 }
 
-// setFailed records whether the medium has failed.
 func (w *watermark) setFailed(failed bool) error {
 	note := make([]byte, 1, failureNoteLen)
 	if failed {

@@ -39,7 +39,6 @@ func entryValue(e *settings.AuditEntry) string {
 	return string(append([]byte{codec.Format}, settings.EncodeAuditEntry(e)...))
 }
 
-// readLog returns the entries that a command finds.
 func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]settings.AuditEntry, error) {
 	found, err := redisconn.ReadOne(ctx, s.servers, rueidis.RedisResult.AsXRange, command)
 	if err != nil {

@@ -106,7 +106,6 @@ func senderOf(steps []*step) string {
 	return ""
 }
 
-// readRecords reads the records of steps that do not know theirs.
 func (s *Store) readRecords(ctx context.Context, steps []*step) error {
 	var reads []records.Read
 	var of []*step

@@ -46,12 +46,11 @@ func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop setting
 	}
 	reply, err = s.edit(ctx, now, drop)
 	if err == nil && reply.Err != nil {
-		_, err = s.edit(ctx, now, settings.ReopenNamespace{Name: drop.Name})
+		_, err = s.edit(ctx, now, settings.CloseNamespace{Name: drop.Name})
 	}
 	return reply, err
 }
 
-// count sets the counts of d.
 func (s *Store) count(ctx context.Context, d *settings.DropNamespace) error {
 	counts, err := s.readCounts(ctx)
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) erro
 		if st.Kind != store.Change || st.Done || st.Old.Task != nil || !s.settings.Load().settings.Closing(st.Key.Namespace) {
 			continue
 		}
-		if _, err := s.edit(ctx, now, settings.ReopenNamespace{Name: st.Key.Namespace}); err != nil {
+		if _, err := s.edit(ctx, now, settings.CloseNamespace{Name: st.Key.Namespace}); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,6 @@ func (s *Store) edit(ctx context.Context, now task.Millis, e settings.Edit) (set
 // nodes that edit succeeds.
 const maxEdits = 256
 
-// editLocked applies one edit on the current settings.
 func (s *Store) editLocked(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
 	for range maxEdits {
 		have := s.settings.Load()

@@ -129,7 +129,6 @@ func (c Config) check() error {
 	return c.Durability.Check()
 }
 
-// conn returns the configuration of the servers.
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
 		Client: c.Client, Prefix: c.Prefix, Durability: c.Durability,
@@ -246,7 +245,6 @@ func (s *Store) Join() {
 	s.member.Join(s.listenForPermits, s.lanes.Poll, s.listenForEdits, s.followSettings)
 }
 
-// registryConfig returns the configuration of this process's membership.
 func (s *Store) registryConfig(m identity.Meta) registry.Config {
 	c := s.config
 	return registry.Config{

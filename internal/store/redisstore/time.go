@@ -37,7 +37,6 @@ func (s *Store) Trusted() time.Time {
 // nowWithin returns bounds of the clock whose earliest time Now returns.
 func (s *Store) nowWithin() (earliest, latest time.Time) { return s.clocks(s.servers.Clocks.Within) }
 
-// clocks returns bounds of the servers' clocks now.
 func (s *Store) clocks(at func(time.Duration) (earliest, latest time.Time)) (earliest, latest time.Time) {
 	if s.config.CallersClock {
 		return time.Now(), time.Now()
@@ -45,14 +44,12 @@ func (s *Store) clocks(at func(time.Duration) (earliest, latest time.Time)) (ear
 	return at(s.servers.Clocks.Monotonic())
 }
 
-// now returns Now in milliseconds.
 func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
 
 // pollEvery is the time between two checks for changes by other nodes, and counts
 // for settings only if the message about an edit is lost.
 const pollEvery = 500 * time.Millisecond
 
-// poll does the periodic work until the store is closed.
 func (s *Store) poll() {
 	defer close(s.polled)
 	for {

@@ -24,7 +24,6 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 	return s.submit(ctx, now, steps)
 }
 
-// submit applies steps and returns their replies.
 func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	return call(ctx, s, func() ([]store.Reply, error) {
 		m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}

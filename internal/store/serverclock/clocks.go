@@ -55,7 +55,6 @@ type band struct {
 	lastReply time.Duration // the monotonic time of the server's last reply
 }
 
-// bandOf returns the band of one reply.
 func bandOf(at time.Time, sent, received time.Duration) band {
 	return band{
 		low:       at.UnixNano() - int64(received-received/drift),

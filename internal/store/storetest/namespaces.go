@@ -87,7 +87,7 @@ var namespaceCases = []testCase{
 			f.wantBusy("other")
 			f.must(start, task.Cancel{Key: spec.Key})
 			f.sweep(start.Add(Policy.KeepFinished), 1)
-			f.edit(settings.ReopenNamespace{Name: "other"})
+			f.edit(settings.CloseNamespace{Name: "other"})
 			f.edit(settings.DropNamespace{Name: "other"})
 		},
 	},

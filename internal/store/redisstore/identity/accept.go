@@ -74,14 +74,12 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 	return f, f.compare(ctx)
 }
 
-// configured reports whether there are settings.
 func configured(ctx context.Context, s *redisconn.Servers) (bool, error) {
 	return redisconn.ReadOne(ctx, s, rueidis.RedisResult.AsBool, func(b rueidis.Builder) rueidis.Completed {
 		return b.Hexists().Key(s.Keys.Settings).Field(keyspace.VersionField).Build()
 	})
 }
 
-// compare finds the lost parts.
 func (f *Found) compare(ctx context.Context) error {
 	hashes := append([]Hash{MetaHash(f.servers.Keys)}, HashesOf(f.servers.Keys, f.servers.Keys.Shards(cmp.Or(f.shards, DefaultShards(f.servers.Cluster))))...)
 	found, _, away := readIdentities(ctx, f.servers, hashes)
@@ -108,7 +106,6 @@ func (f *Found) compare(ctx context.Context) error {
 	return away
 }
 
-// accept gives the identity to the lost parts.
 func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	repairs := make([]*redisconn.Repair, 0, len(f.parts)+1)
 	for i, b := range f.parts {

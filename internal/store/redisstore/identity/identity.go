@@ -215,7 +215,6 @@ func (w *Watch) compare(ctx context.Context, shards []*keyspace.Shard) error {
 	return nil
 }
 
-// shut closes the store.
 func (w *Watch) shut(l *redisconn.Loss, now time.Time) {
 	before := w.loss.Swap(l)
 	if before == nil {
@@ -227,7 +226,6 @@ func (w *Watch) shut(l *redisconn.Loss, now time.Time) {
 	}
 }
 
-// reopen opens the store, if it was closed.
 func (w *Watch) reopen(now time.Time) {
 	if w.loss.Swap(nil) == nil {
 		return

@@ -228,14 +228,12 @@ func (x *Index) addEntries(h *registry.OwnedShard, entries []task.Entry) {
 	x.hint(entries)
 }
 
-// addMark adds a waiting entry to the marks of its shard.
 func addMark(h *registry.OwnedShard, e task.Entry) {
 	if e.Hint == task.Waits {
 		h.Lowwater.Added([]task.Entry{e})
 	}
 }
 
-// hint calls the watcher.
 func (x *Index) hint(entries []task.Entry) {
 	if hint := x.config.Watchers.Tasks(); hint != nil && len(entries) > 0 {
 		hint(entries)

@@ -164,7 +164,6 @@ func (m *merge) open() (open []*strand) {
 	return open
 }
 
-// entries returns the first entries of all strands, sorted.
 func (m *merge) entries() (all []task.Entry) {
 	for _, st := range m.strands {
 		all = append(all, st.entries...)
@@ -194,7 +193,6 @@ func (x *Index) end(m *merge) {
 	}
 }
 
-// extend continues strands at their ends.
 func (x *Index) extend(ctx context.Context, strands []*strand) error {
 	reads := make([]Read, len(strands))
 	for i, st := range strands {

@@ -99,7 +99,6 @@ func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
 	})
 }
 
-// sorted returns the writes for each pipeline.
 func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +137,6 @@ type pipeline struct {
 	idle    []rueidis.DedicatedClient
 }
 
-// enqueue adds writes to the next batch.
 func (p *pipeline) enqueue(writes []*write) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -282,7 +280,6 @@ func (r *scriptRun) finish(t *Counters, reply rueidis.RedisResult, unconfirmed b
 	}
 }
 
-// sendBatch sends one batch.
 func (p *pipeline) sendBatch(all []*scriptRun) {
 	ctx, stop := context.WithCancel(p.servers.Lifetime)
 	defer stop()

@@ -99,7 +99,6 @@ func refusal(addr string, err error) error {
 	return fmt.Errorf("the Redis at %s refuses writes: %s: %w", addr, cmp.Or(why, "its reply has the reason"), err)
 }
 
-// infoFields returns the fields of a reply to INFO.
 func infoFields(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -119,7 +118,6 @@ func number(fields map[string]string, name string, missing int64) int64 {
 	return missing
 }
 
-// conditionOf reads a master's condition from its report.
 func conditionOf(addr string, info, config map[string]string) condition {
 	c := condition{
 		facts: factsOf(addr, info, config), loading: loading(info),

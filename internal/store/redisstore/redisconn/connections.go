@@ -41,7 +41,6 @@ func dial(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (
 	return secure.DialContext(ctx, "tcp", addr)
 }
 
-// open makes a connection, for a client.
 func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -189,7 +189,6 @@ func (s *Servers) conditionAt(ctx context.Context, addr, key string, node rueidi
 	return how, nil
 }
 
-// spanOf returns one span of the master at addr, which must have one.
 func (m *Masters) spanOf(addr string) span {
 	return m.spans[slices.IndexFunc(m.spans, func(sp span) bool { return sp.addr == addr })]
 }
@@ -204,7 +203,6 @@ func (s *Servers) keyIn(sp span) string {
 	}
 }
 
-// spans reads which master owns which slots.
 func (s *Servers) spans(ctx context.Context) ([]span, error) {
 	if !s.Cluster {
 		for addr := range s.Client.Nodes() {
@@ -255,7 +253,6 @@ func parseSpan(m rueidis.RedisMessage) (span, error) {
 	return sp, nil
 }
 
-// slotServer reads one server of a reply to CLUSTER SLOTS.
 func slotServer(m rueidis.RedisMessage) (string, error) {
 	server, err := m.ToArray()
 	if err != nil || len(server) < 2 {
@@ -271,7 +268,6 @@ func (s *Servers) Wants(addr string) int {
 	return s.level.wants(s.Masters.Load().how[addr].replicas, s.replicated.Load())
 }
 
-// watch checks the masters until the servers are closed.
 func (s *Servers) watch() {
 	var logged int64
 	for {

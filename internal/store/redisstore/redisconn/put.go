@@ -42,7 +42,6 @@ func newCall(c Clock, identity, holder, fence, counter string) *call {
 	return call
 }
 
-// key returns the number of a key, and adds the key if the call does not have it.
 func (c *call) key(name string) string {
 	n, ok := c.numbers[name]
 	if !ok {

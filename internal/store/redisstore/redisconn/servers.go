@@ -71,7 +71,6 @@ type Servers struct {
 	end      context.CancelFunc
 }
 
-// newServers connects to the servers that c names.
 func newServers(c Config) (*Servers, error) {
 	conns, o := newConnections(), tuned(c.Client)
 	if o.DialCtxFn != nil {

@@ -32,7 +32,6 @@ func (r *registry) Lease(ctx context.Context, verb membership.Verb, process stri
 	return out
 }
 
-// readLeaseReplies reads the reply to a run for n shards.
 func readLeaseReplies(r rueidis.RedisResult, n int) []membership.LeaseReply {
 	out := make([]membership.LeaseReply, n)
 	reply, err := r.AsStrSlice()

@@ -190,7 +190,6 @@ func has(sh *keyspace.Shard, r records.Record, key, name string) bool {
 	return slices.ContainsFunc(records.EntriesIn(sh, r.Task), func(e records.Entry) bool { return e.Key == key && e.Member == name })
 }
 
-// laneBounds examines the index of lanes.
 func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	if len(part) == 0 {
 		return nil

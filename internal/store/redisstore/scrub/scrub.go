@@ -143,7 +143,6 @@ func (sc *scrub) found(key task.Key, problem string) {
 	sc.done.Repairs = append(sc.done.Repairs, store.Repair{Key: key, Found: problem})
 }
 
-// run continues until the step has examined enough, or its shard ends.
 func (sc *scrub) run(ctx context.Context) error {
 	if !sc.seek() {
 		return nil
