@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/cli/flags"
 	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 type configCmd struct {
@@ -68,7 +69,6 @@ type setting struct {
 	Secret bool   `json:"secret,omitempty"` // the value is set, but not shown
 }
 
-// effective returns the values by key.
 func effective(flags []*kong.Flag, from config.Origins) map[string]setting {
 	all := make(map[string]setting, len(flags))
 	for _, f := range flags {
@@ -104,13 +104,11 @@ func effectiveYAML(flags []*kong.Flag, from config.Origins) (string, error) {
 	return b.String(), nil
 }
 
-// isUnset reports whether a flag has the value that means "not set".
 func isUnset(f *kong.Flag) bool {
 	v := f.Target.Interface()
 	return v == "" || v == config.ShardCount(0)
 }
 
-// yamlLine returns a key and its value as one line.
 func yamlLine(key string, value any) (string, error) {
 	node := new(yaml.Node)
 	if err := node.Encode(value); err != nil {
@@ -128,27 +126,14 @@ func yamlLine(key string, value any) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// plain returns a flag's value as YAML and JSON write it.
 func plain(v reflect.Value) any {
 	if d, ok := v.Interface().(time.Duration); ok {
-		return duration(d)
+		return timespan.Text(d)
 	}
 	if v.Kind() == reflect.Slice && v.IsNil() {
 		return []string{}
 	}
 	return v.Interface()
-}
-
-// duration returns d in its short form: "24h" instead of "24h0m0s".
-func duration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // holdsSecret reports whether the value of a flag must not be shown. That is a
@@ -178,7 +163,6 @@ func exampleConfig(flags []*kong.Flag) string {
 	return b.String()
 }
 
-// exampleValue returns the default, or the form of the value.
 func exampleValue(f *kong.Flag) string {
 	switch {
 	case f.HasDefault:

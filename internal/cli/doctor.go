@@ -64,7 +64,6 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console.Console) error {
 	return doctor.Data(ctx, dir, newReport(con))
 }
 
-// newReport returns a report that prints each finding.
 func newReport(con *console.Console) *doctor.Report {
 	return doctor.NewReport(func(found wire.Finding) error {
 		return con.Resultf(found, "%s", doctor.Line(found))

@@ -36,7 +36,6 @@ func firstSentence(v *kong.Value) string {
 	return strings.TrimSuffix(first, ".") + "."
 }
 
-// otherNames returns a sentence with the aliases of a command, or "".
 func otherNames(command *kong.Node) string {
 	if len(command.Aliases) == 0 {
 		return ""

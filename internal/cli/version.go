@@ -7,7 +7,6 @@ import (
 	"github.com/foliot/foliot/internal/buildinfo"
 )
 
-// version returns the version of this build as the flag --version prints it.
 func version() string {
 	commit := ""
 	if c := buildinfo.Commit(); c != "" {

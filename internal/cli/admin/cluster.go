@@ -52,7 +52,6 @@ func nodeRow(n *admin.Node, shared bool) []string {
 	return []string{cmp.Or(n.Name, "-"), nodeState(n), owned, wanted, n.Version, up, wording.InstantOr(n.LastSeenAt, "-"), cmp.Or(n.Address, "-")}
 }
 
-// nodeState returns the state of a node in one or two words.
 func nodeState(n *admin.Node) string {
 	switch {
 	case n.NameTaken:

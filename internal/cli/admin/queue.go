@@ -53,7 +53,6 @@ func (queueLsCmd) Run(ctx context.Context, con *console.Console, api *client.Cli
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
 
-// queueState returns the state of a queue in words.
 func queueState(q *client.Queue) string {
 	switch {
 	case q.Purging:
@@ -66,7 +65,6 @@ func queueState(q *client.Queue) string {
 	return "paused until " + wording.Instant(q.PausedUntil)
 }
 
-// queueLimits returns the limits of a queue in words.
 func queueLimits(s client.QueueSettings) string {
 	var words []string
 	if s.Rate > 0 {
@@ -99,7 +97,6 @@ func (c *queueGetCmd) Run(ctx context.Context, con *console.Console, api *client
 	return printQueue(con, q)
 }
 
-// printQueue prints a queue as rows of a word and a value.
 func printQueue(con *console.Console, q *client.Queue) error {
 	if con.JSON {
 		return con.Object(q)

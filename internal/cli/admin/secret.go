@@ -59,7 +59,6 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console.Console, api *cl
 	return nil
 }
 
-// signedBy names the callbacks that a secret signs.
 func signedBy(s *admin.Secret) string {
 	if s.Queue == "" {
 		return "all queues without their own secret"

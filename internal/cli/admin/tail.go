@@ -95,7 +95,6 @@ type attemptKey struct {
 	number          int
 }
 
-// next returns the new attempts of a list, the earliest first.
 func (f *attemptFollower) next(list []admin.EndedAttempt) (fresh []admin.EndedAttempt) {
 	oldest := f.newest.Add(-settleTime)
 	for _, a := range slices.Backward(list) {
@@ -117,7 +116,6 @@ func (f *attemptFollower) next(list []admin.EndedAttempt) (fresh []admin.EndedAt
 	return fresh
 }
 
-// printAttempts prints attempts as rows, or as objects with -o json.
 func printAttempts(con *console.Console, out *console.Table, attempts []admin.EndedAttempt) error {
 	for _, a := range attempts {
 		at := wording.Instant(a.At)

@@ -155,7 +155,6 @@ func timeOf(m task.Millis) time.Time {
 	return m.Time()
 }
 
-// holder describes the holder of a token: an operator or a namespace.
 func holder(namespace string) string {
 	if namespace == admin.AllNamespaces {
 		return "an operator's token"

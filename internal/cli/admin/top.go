@@ -145,7 +145,6 @@ func topScreen(live, before *admin.Live, height int) string {
 	return b.String()
 }
 
-// topAttempts returns the totals and their growth per second.
 func topAttempts(live, before *admin.Live) string {
 	a := live.Attempts
 	words := fmt.Sprintf("%d delivered, %d failed, %d snoozed, %d refused; %s dead", a.Delivered, a.Failed, a.Snoozed, a.Refused, wording.Count(a.Dead, "task"))

@@ -156,8 +156,8 @@ func (c *Command) confirm(ctx context.Context, con *console.Console, conn *conne
 			continue
 		}
 		deletions++
-		if ch.tasks > 0 {
-			inUse = append(inUse, fmt.Sprintf("%s, which has %s", ch.Key, wording.Count(ch.tasks, "task")))
+		if ch.Tasks > 0 {
+			inUse = append(inUse, fmt.Sprintf("%s, which has %s", ch.Key, wording.Count(ch.Tasks, "task")))
 		}
 	}
 	if c.Yes || deletions == 0 || !con.CanAsk && inUse == nil && !c.AllNamespaces {

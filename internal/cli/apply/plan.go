@@ -20,20 +20,16 @@ const (
 	deleted action = "delete"
 )
 
-// change is one difference between the server and the files.
+// change is one difference between the server and the files, in the form of -o json.
 type change struct {
+	Action action `json:"action"`
 	manifest.Key
-	Action action
-	Fields []manifest.Difference // of an object that is created or changed
+	Fields  []manifest.Difference `json:"fields,omitempty"`  // of an object that is created or changed
+	Tasks   int64                 `json:"tasks,omitempty"`   // that a deleted queue has
+	Refused string                `json:"refused,omitempty"` // the reason that the object stays as it is: another owner has it, or the server would not delete it, or not without something else
 
 	to        manifest.Object   // that is written; unused if Action is deleted
 	condition client.CallOption // holds while the server has the version that was read
-	tasks     int64             // that a deleted queue has
-
-	// why is the reason that the object stays as it is, "" if it changes: it belongs
-	// to another owner, or --prune would delete it and the server would not, or not
-	// without something else.
-	why string
 }
 
 // plan is the list of all changes, in the order in which they are made.
@@ -76,7 +72,7 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 			return nil, err
 		}
 		if found != nil && *found.Owner() != "" && *found.Owner() != p.owner && !p.adopt {
-			result.blocked = append(result.blocked, change{Key: o.Key, Action: changed, why: fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", *found.Owner())})
+			result.blocked = append(result.blocked, change{Key: o.Key, Action: changed, Refused: fmt.Sprintf("it belongs to the owner %q: remove it from the files of one owner, or pass --adopt to become the owner", *found.Owner())})
 			p.queues[o.Key] = found.QueueSettings
 			continue
 		}

@@ -58,12 +58,12 @@ func (p *planner) prune(ctx context.Context, result *plan, within scope, everywh
 			s = *found
 		}
 		if why := p.blocks(s, kept); why != "" {
-			result.blocked = append(result.blocked, change{Key: s.Key, Action: deleted, why: why})
+			result.blocked = append(result.blocked, change{Key: s.Key, Action: deleted, Refused: why})
 			continue
 		}
 		d := change{Key: s.Key, Action: deleted, condition: s.condition}
 		if s.Kind == manifest.Queue {
-			d.tasks = total(s.counts)
+			d.Tasks = total(s.counts)
 		}
 		result.changes = append(result.changes, d)
 	}
@@ -104,7 +104,6 @@ func (p *planner) blocks(s stored, kept []stored) string {
 	return ""
 }
 
-// total returns the number of all tasks.
 func total(c client.Counts) int64 {
 	return c.Scheduled + c.Running + c.Delivered + c.Cancelled + c.Expired + c.Dead
 }

@@ -16,17 +16,6 @@ import (
 	"github.com/foliot/foliot/internal/redact"
 )
 
-// changeLine is a change as -o json prints it.
-type changeLine struct {
-	Action    action                `json:"action"`
-	Kind      manifest.Kind         `json:"kind"`
-	Namespace string                `json:"namespace,omitempty"`
-	Name      string                `json:"name"`
-	Fields    []manifest.Difference `json:"fields,omitempty"`
-	Tasks     int64                 `json:"tasks,omitempty"`
-	Refused   string                `json:"refused,omitempty"` // the reason why the object stays as it is
-}
-
 // print prints the changes: one line for each object that is created or
 // deleted, and one for each field of a changed object.
 func (p *plan) print(con *console.Console) error {
@@ -36,12 +25,11 @@ func (p *plan) print(con *console.Console) error {
 		}
 		switch {
 		case con.JSON:
-			line := changeLine{ch.Action, ch.Kind, ch.Namespace, ch.Name, ch.Fields, ch.tasks, ch.why}
-			if err := con.Object(line); err != nil {
+			if err := con.Object(ch); err != nil {
 				return err
 			}
-		case ch.why != "":
-			con.Linef("! %s cannot be %sd: %s", ch.Key, ch.Action, ch.why)
+		case ch.Refused != "":
+			con.Linef("! %s cannot be %sd: %s", ch.Key, ch.Action, ch.Refused)
 		case ch.Action == created:
 			con.Linef("+ %s", ch.Key)
 		case ch.Action == deleted:
@@ -122,7 +110,6 @@ func withoutCredentials(value json.RawMessage) json.RawMessage {
 	return encoded
 }
 
-// sizeOf returns the size of a body as a text in JSON.
 func sizeOf(field string, value json.RawMessage, unit string) json.RawMessage {
 	if value == nil {
 		return nil
@@ -153,7 +140,7 @@ func (p *plan) run(ctx context.Context, con *console.Console, server *server) er
 	}
 	p.report(con, made)
 	if n := len(p.blocked); n > 0 {
-		return exit.With(exit.Conflict, fmt.Errorf("not %sd: %s: %s", p.blocked[0].Action, p.blocked[0].Key, p.blocked[0].why))
+		return exit.With(exit.Conflict, fmt.Errorf("not %sd: %s: %s", p.blocked[0].Action, p.blocked[0].Key, p.blocked[0].Refused))
 	}
 	return exit.Applied(server.behind)
 }
@@ -169,7 +156,6 @@ func (p *plan) report(con *console.Console, made map[action]int) {
 	con.Notef("created %d, changed %d, deleted %d, unchanged %d", made[created], made[changed], made[deleted], p.unchanged)
 }
 
-// stopped returns the error of a run that ended early.
 func stopped(ch *change, err error) error {
 	op := string(ch.Action) + " " + ch.Key.String()
 	if errors.Is(err, client.ErrPrecondition) {

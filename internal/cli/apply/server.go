@@ -141,7 +141,6 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// put creates or replaces an object if the condition holds.
 func (s *server) put(ctx context.Context, o manifest.Object, condition client.CallOption) error {
 	api, err := s.in(o.Namespace)
 	if err != nil {

@@ -192,10 +192,8 @@ func (l *commandLine) readWord(word string) {
 	l.arguments++
 }
 
-// all returns the flags of the command and of its parents.
 func (l *commandLine) all() []*kong.Flag { return slices.Concat(l.node.AllFlags(true)...) }
 
-// flag returns the first flag that is, or nil.
 func (l *commandLine) flag(is func(*kong.Flag) bool) *kong.Flag {
 	all := l.all()
 	if i := slices.IndexFunc(all, is); i >= 0 {

@@ -51,7 +51,7 @@ func (f *Flags) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.clientOf(t, t.Namespace)
+	return f.In(t.Namespace)
 }
 
 // In is Client for another namespace. The clients of one Flags share their
@@ -61,10 +61,6 @@ func (f *Flags) In(namespace string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.clientOf(t, namespace)
-}
-
-func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 	token, err := f.token(t)
 	if err != nil {
 		return nil, err
@@ -90,7 +86,6 @@ func (f *Flags) clientOf(t *target, namespace string) (*client.Client, error) {
 	return api, nil
 }
 
-// open creates the transport of all clients.
 func (f *Flags) open(t *target) (err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // foliot import sends several requests at once
@@ -126,7 +121,6 @@ func (f *Flags) Close() {
 	}
 }
 
-// token returns the access token, or "" if none is given.
 func (f *Flags) token(t *target) (string, error) {
 	file, place := t.TokenFile, t.place("--token-file", f.TokenFile)
 	switch {
@@ -138,7 +132,6 @@ func (f *Flags) token(t *target) (string, error) {
 	return readToken(place, file)
 }
 
-// readToken returns the token in a file. Its errors name place.
 func readToken(place, file string) (string, error) {
 	data, err := fileaccess.Read(file, fileaccess.SecretFile)
 	if err != nil {

@@ -18,7 +18,6 @@ var stateColors = map[string]string{
 	"expired": yellow, "held": yellow, "snoozed": yellow, "interrupted": yellow, "lost_lease": yellow, "cancelled": gray,
 }
 
-// colorOf returns the color of a text that begins with a state, or "".
 func colorOf(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	return stateColors[strings.TrimSuffix(word, ",")]

@@ -76,7 +76,6 @@ func New(in io.Reader, out, err io.Writer, asJSON bool) *Console {
 	return c
 }
 
-// isTerminal reports whether a reader or writer is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -88,7 +88,6 @@ func (t *Table) Flush() error {
 	return t.out.Flush()
 }
 
-// widen makes room for a row.
 func (t *Table) widen(row []string) {
 	for i, field := range row {
 		if i == len(t.widths) {
@@ -149,6 +148,27 @@ func List[T any](con *Console, heading []string, list iter.Seq2[*T, error], row 
 			return errors.Join(err, out.End())
 		}
 		if err := out.Item(item, row(item)...); err != nil {
+			return err
+		}
+	}
+	return out.End()
+}
+
+// Rows are pairs of a word and a value.
+type Rows [][]string
+
+// Add adds a row unless its value is empty.
+func (r *Rows) Add(word, value string) {
+	if value != "" {
+		*r = append(*r, []string{word, value})
+	}
+}
+
+// Print prints the rows as a table without a heading.
+func (r Rows) Print(con *Console) error {
+	out := con.Table(nil)
+	for _, row := range r {
+		if err := out.Add(row...); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,6 @@ type File struct {
 	Contexts map[string]Context `yaml:"contexts"`
 }
 
-// filePath returns the path of the file.
 func filePath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -77,8 +76,9 @@ func Read() (*File, error) {
 // Names returns the names of the contexts in their order.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Contexts)) }
 
-// Update reads the file, calls change, and writes the result. If change returns
-// an error, the file stays as it was. Of two changes at once, one may be lost.
+// Update reads the file, calls change, and replaces the file by one that only this
+// user can read. If change returns an error, the file stays as it was. Of two changes
+// at once, one may be lost.
 func Update(change func(*File) error) error {
 	path, err := filePath()
 	if err != nil {
@@ -99,11 +99,6 @@ func Update(change func(*File) error) error {
 	if err := change(f); err != nil {
 		return err
 	}
-	return f.write(path)
-}
-
-// write replaces the file. Only this user can read it.
-func (f *File) write(path string) error {
 	data, err := yaml.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("encode the contexts: %w", err)

@@ -83,7 +83,6 @@ func printPut(ctx context.Context, con *console.Console, api *client.Client, s *
 // shownNext is the number of instants that are printed after a change.
 const shownNext = 3
 
-// putWord returns whether a put created or changed the schedule, as a word.
 func putWord(s *client.Schedule) string {
 	if s.Version == 1 {
 		return "created"
@@ -91,7 +90,6 @@ func putWord(s *client.Schedule) string {
 	return "changed"
 }
 
-// firesWords returns a sentence about when a schedule fires.
 func firesWords(s *client.Schedule) string {
 	if s.Cron == "" {
 		return s.Words
@@ -99,7 +97,6 @@ func firesWords(s *client.Schedule) string {
 	return s.Words + ", " + s.TimeZone
 }
 
-// input returns the schedule that the command line describes.
 func (c *addCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, err error) {
 	if err := c.assignArguments(); err != nil {
 		return s, err

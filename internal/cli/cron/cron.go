@@ -54,7 +54,6 @@ func (c *lsCmd) Run(ctx context.Context, con *console.Console, api *client.Clien
 	return err
 }
 
-// scheduleState returns the state of a schedule in one word.
 func scheduleState(s *client.Schedule) string {
 	if s.Problem != "" {
 		return "stuck"
@@ -62,7 +61,6 @@ func scheduleState(s *client.Schedule) string {
 	return string(s.State)
 }
 
-// ruleWords returns the rule of a schedule as it was given.
 func ruleWords(s *client.ScheduleSpec) string {
 	if s.Cron == "" {
 		return "every " + s.Every.String()

@@ -16,7 +16,6 @@ type clockFlags struct {
 	DSTOverlap string `name:"dst-overlap" placeholder:"first|both" help:"If the change from summer time repeats a fixed time of the day: fire only the first time, or both times (default: first)."`
 }
 
-// given reports whether any of the flags is set.
 func (f *clockFlags) given() bool { return *f != clockFlags{} }
 
 // ruleFlags describe when a schedule fires, except for its expression.
@@ -36,7 +35,6 @@ type ruleFlags struct {
 	Overlap       string `placeholder:"allow|skip|buffer_one" help:"If a task of the schedule is unfinished at an instant, or waits for a retry: create another, create none, or create one when it has ended (default: allow)."`
 }
 
-// fill sets the fields of a schedule from the flags.
 func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 	zone := zoneNamed(f.TimeZone)
 	if n := f.CatchupLimit; n != nil && *n == 0 {

@@ -56,7 +56,6 @@ func (c *getCmd) Run(ctx context.Context, con *console.Console, api *client.Clie
 	return nil
 }
 
-// describeSchedule returns a schedule as rows.
 func describeSchedule(s *client.Schedule) (r console.Rows) {
 	r.Add("name", s.Name)
 	r.Add("id", s.ID)
@@ -102,7 +101,6 @@ func runsWords(s *client.Schedule) string {
 	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
 }
 
-// missedWords describes how a schedule treats missed instants.
 func missedWords(s *client.ScheduleSpec) string {
 	var window time.Duration
 	if s.CatchupWindow != nil {
@@ -117,7 +115,6 @@ func missedWords(s *client.ScheduleSpec) string {
 	return fmt.Sprintf("%s, within %v", s.Missed, wording.Span(window))
 }
 
-// skippedWords describes skipped instants and the reason.
 func skippedWords(k *client.SkippedInstants) string {
 	why := strings.ReplaceAll(k.Why, "_", " ")
 	if k.From.Equal(k.Until) {

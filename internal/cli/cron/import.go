@@ -165,7 +165,6 @@ func (c *importCmd) spec(now task.Millis) (s client.ScheduleSpec, err error) {
 	return s, usage.Errorf(place, "%s", field.Detail)
 }
 
-// read returns the text of the crontab.
 func (c *importCmd) read(stdin io.Reader) (string, error) {
 	text, err := usage.ReadFile(c.File, stdin, maxCrontab, ", so it is probably not a crontab")
 	if err != nil {
@@ -233,7 +232,6 @@ func (c *importCmd) note(con *console.Console, table crontab.Table, list []plann
 	}
 }
 
-// printNotes prints the errors and warnings in the order of their lines.
 func printNotes(con *console.Console, all []transfer.BadLine) {
 	slices.SortStableFunc(all, func(a, b transfer.BadLine) int { return a.Line - b.Line })
 	for i, n := range all {
@@ -260,7 +258,6 @@ func badLines(notes []crontab.Note, code string) []transfer.BadLine {
 	return list
 }
 
-// showPlanned prints the schedules that would be created.
 func showPlanned(con *console.Console, list []planned, now time.Time) error {
 	out := con.Table([]string{"LINE", "NAME", "NEXT", "FIRES", "CALLS"})
 	for _, p := range list {

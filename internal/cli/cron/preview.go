@@ -59,7 +59,6 @@ func (c *previewCmd) Run(ctx context.Context, con *console.Console, dial connect
 // maxPreview is the largest number of instants that a server returns at once.
 const maxPreview = 1000
 
-// printOfSchedule prints the instants of a schedule on the server.
 func (c *previewCmd) printOfSchedule(ctx context.Context, con *console.Console, dial connect.Dialer) error {
 	if c.given() {
 		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they need an expression; a schedule has its own time zone")
@@ -79,7 +78,6 @@ func (c *previewCmd) printOfSchedule(ctx context.Context, con *console.Console, 
 	return printInstants(con, list)
 }
 
-// printOfExpression prints the instants of an expression.
 func (c *previewCmd) printOfExpression(con *console.Console, from time.Time) error {
 	rule, words, err := c.rule(task.CeilMillis(from))
 	if err != nil {
@@ -132,7 +130,6 @@ func (c *previewCmd) rule(from task.Millis) (r recurrence.Rule, words string, er
 	return r, cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words() + ", " + r.Zone, nil
 }
 
-// printInstants prints instants as rows of local time, UTC and day of the week.
 func printInstants(con *console.Console, list []client.Instant) error {
 	return console.Items(con, []string{"LOCAL", "UTC", "DAY"}, list, func(i client.Instant) []string {
 		return []string{localTime(i.Local), wording.Instant(i.At), i.Local.Weekday().String()}

@@ -50,7 +50,6 @@ func runTime(t *client.Task) time.Time {
 	return t.Instant
 }
 
-// runWords returns a sentence about a run and its result.
 func runWords(t *client.Task) string {
 	when := wording.Instant(runTime(t))
 	if t.Instant.IsZero() {

@@ -94,7 +94,6 @@ func (c *setCmd) given(parsed *kong.Context) (given []string) {
 	return given
 }
 
-// change returns the schedule with the given fields changed.
 func (c *setCmd) change(old *client.Schedule, given []string, stdin io.Reader, now time.Time) (spec client.ScheduleSpec, err error) {
 	spec = transfer.LineOf(old).Spec
 	spec.Paused = c.Paused // nil keeps the state

@@ -42,7 +42,6 @@ func AddLimits(r *console.Rows, s *client.Spec) {
 	r.Add("on dead", s.OnDead.URL())
 }
 
-// bodyWords returns a body in the form that the API uses.
 func bodyWords(b client.Body) string {
 	switch {
 	case b.IsZero():

@@ -31,7 +31,6 @@ type child struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
-// start starts the server, and waits until it is ready.
 func (c *child) start(ctx context.Context) (err error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -88,7 +87,6 @@ func (c *child) failure() error {
 	}
 }
 
-// kill ends the server with SIGKILL.
 func (c *child) kill() {
 	if c.process == nil || c.process.Process == nil { // was not started
 		return
@@ -97,7 +95,6 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// lastLines returns the last lines of the log.
 func (c *child) lastLines() string {
 	text, _ := os.ReadFile(c.log) // without it, there are no lines
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "foliot: ", "")), "\n")

@@ -136,7 +136,6 @@ type demo struct {
 	before   int64        // its runs before the last kill
 }
 
-// clean removes all that the demo has made.
 func (d *demo) clean() (err error) {
 	if d.api != nil {
 		d.api.Close()
@@ -159,7 +158,6 @@ func (d *demo) clean() (err error) {
 	return err
 }
 
-// prepare starts the server and the receiver.
 func (d *demo) prepare(ctx context.Context) (err error) {
 	if d.dir, err = os.MkdirTemp("", "foliot-demo-"); err != nil {
 		return fmt.Errorf("create a directory for the timers: %w: set TMPDIR to another one", err)
@@ -274,7 +272,6 @@ func (d *demo) gone(ctx context.Context) error {
 	return nil
 }
 
-// extras makes a timer that dies, and a schedule.
 func (d *demo) extras(ctx context.Context) error {
 	if _, err := d.api.Tasks.Put(ctx, client.Spec{Name: doomed, HTTP: client.HTTP{URL: d.calls + "/doomed"}, Retry: client.Retry{MaxAttempts: 3, MinBackoff: time.Second, MaxBackoff: time.Second}}); err != nil {
 		return err
@@ -338,7 +335,6 @@ func (d *demo) killAmidst(ctx context.Context) error {
 	return work.Wait()
 }
 
-// batch creates timers at once.
 func (d *demo) batch(ctx context.Context, first, next int) error {
 	var specs []client.Spec
 	for i := first; i < next; i++ {
@@ -355,7 +351,6 @@ func (d *demo) batch(ctx context.Context, first, next int) error {
 	return err
 }
 
-// restart kills the server, and starts it again.
 func (d *demo) restart(ctx context.Context) error {
 	d.restarts.Lock()
 	defer d.restarts.Unlock()

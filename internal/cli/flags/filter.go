@@ -46,20 +46,28 @@ func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 }
 
 // ParseLabels parses pairs of the form key=value.
-func ParseLabels(pairs []string) (map[string]string, error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	labels := make(map[string]string, len(pairs))
-	for _, pair := range pairs {
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok || k == "" {
-			return nil, usage.Errorf("--label", "%q is not of the form KEY=VALUE", pair)
+func ParseLabels(labels []string) (map[string]string, error) {
+	return pairs("--label", "KEY=VALUE", "=", labels)
+}
+
+// pairs parses the values of a flag, each two words around a separator.
+func pairs(flag, form, separator string, given []string) (map[string]string, error) {
+	var parsed map[string]string
+	for _, pair := range given {
+		key, value, ok := strings.Cut(pair, separator)
+		if flag == "--header" {
+			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		}
-		if _, twice := labels[k]; twice {
-			return nil, usage.Errorf("--label", "%q is given twice", k)
+		if !ok || key == "" {
+			return nil, usage.Errorf(flag, "%q is not of the form %s", pair, form)
 		}
-		labels[k] = v
+		if _, twice := parsed[key]; twice {
+			return nil, usage.Errorf(flag, "%q is given twice", key)
+		}
+		if parsed == nil {
+			parsed = make(map[string]string, len(given))
+		}
+		parsed[key] = value
 	}
-	return labels, nil
+	return parsed, nil
 }

@@ -22,7 +22,6 @@ func Merge(settings, command any, more ...fields.Conversion) error {
 	}).Merge(to, from)
 }
 
-// conversions returns those of flags to fields of the client.
 func conversions(flag string) []fields.Conversion {
 	return []fields.Conversion{
 		fields.Convert(func(n WholeLimit) int { return int(n) }), fields.Convert(func(n WholeLimit) int64 { return int64(n) }),
@@ -51,7 +50,6 @@ func conversions(flag string) []fields.Conversion {
 
 var wordStart = regexp.MustCompile("([a-z])([A-Z])")
 
-// flagOf returns the flag for a field.
 func flagOf(name string) string {
 	return "--" + strings.ToLower(wordStart.ReplaceAllString(name, "$1-$2"))
 }

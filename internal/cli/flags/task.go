@@ -55,7 +55,6 @@ func (f *Task) Spec(address string, stdin io.Reader) (in client.Spec, err error)
 	return in, err
 }
 
-// request returns the request that the flags describe.
 func (f *Task) request(address string, stdin io.Reader) (h client.HTTP, err error) {
 	h = client.HTTP{URL: address, Method: f.Method}
 	switch {
@@ -64,14 +63,13 @@ func (f *Task) request(address string, stdin io.Reader) (h client.HTTP, err erro
 	case address == "":
 		return h, usage.Errorf("URL", "it is missing: pass the URL to call, or --kind")
 	}
-	if h.Headers, err = parseHeaders(f.Header); err != nil {
+	if h.Headers, err = pairs("--header", "NAME:VALUE", ":", f.Header); err != nil {
 		return h, err
 	}
 	h.Body, err = f.body(stdin)
 	return h, err
 }
 
-// work returns the call of a handler that the flags describe.
 func (f *Task) work(address string, stdin io.Reader) (w client.Work, err error) {
 	w.Kind = f.Kind
 	switch {
@@ -87,7 +85,6 @@ func (f *Task) work(address string, stdin io.Reader) (w client.Work, err error) 
 	return w, err
 }
 
-// body returns the body that --data or --json give.
 func (f *Task) body(stdin io.Reader) (client.Body, error) {
 	switch {
 	case f.JSON != "":
@@ -135,24 +132,4 @@ func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
 		return nil, usage.Errorf(flag, "the body is longer than %d bytes", task.MaxBody)
 	}
 	return data, nil
-}
-
-// parseHeaders reads "Name: value" pairs.
-func parseHeaders(pairs []string) (map[string]string, error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	headers := make(map[string]string, len(pairs))
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || name == "" {
-			return nil, usage.Errorf("--header", "%q is not of the form NAME:VALUE", pair)
-		}
-		if _, twice := headers[name]; twice {
-			return nil, usage.Errorf("--header", "%q is given twice", name)
-		}
-		headers[name] = value
-	}
-	return headers, nil
 }

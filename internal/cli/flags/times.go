@@ -58,7 +58,6 @@ func (f When) parseAt() (at time.Time, err error) {
 	return at, err
 }
 
-// parseDuration parses a duration that is not negative.
 func parseDuration(flag, s string) (time.Duration, error) {
 	d, err := timespan.Parse(s)
 	switch {

@@ -11,7 +11,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/server/config"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/timespan"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // notDuration is the error for a value that is not a duration.
@@ -105,5 +107,16 @@ func readNumber(text string, _ *kong.Flag, into reflect.Value) error {
 		return fmt.Errorf("%q is not a number, such as 0.5", text)
 	}
 	into.SetFloat(f)
+	return nil
+}
+
+// CheckName refuses a name that no record of that kind can have, for commands that
+// send it to no server, or send it late. An error names place, the flag or argument
+// of the name.
+func CheckName(place, kind, name string) error {
+	var field *task.FieldError
+	if errors.As(task.ValidateName(kind, name), &field) {
+		return usage.Errorf(place, "%q: %s", name, field.Detail)
+	}
 	return nil
 }

@@ -219,7 +219,6 @@ func isAmbiguous(plain string) bool {
 	return ambiguous.MatchString(plain) && !decimal.MatchString(plain)
 }
 
-// text returns the value of a field that is text.
 func (d *decoder) text(n *yaml.Node, path string) string {
 	switch {
 	case d.isAlias(n):

@@ -28,9 +28,9 @@ var kinds = []Kind{Namespace, Queue, Schedule}
 
 // Key identifies an object.
 type Key struct {
-	Kind      Kind
-	Namespace string // "" for an object of kind Namespace
-	Name      string
+	Kind      Kind   `json:"kind"`
+	Namespace string `json:"namespace,omitempty"` // "" for an object of kind Namespace
+	Name      string `json:"name"`
 }
 
 // String returns the kind and the name, and the namespace unless that is the
@@ -66,7 +66,6 @@ type Object struct {
 	lines map[string]int // the line of each field of the file, by its path
 }
 
-// form returns the settings of the object's kind.
 func (o *Object) form() interface {
 	json.Marshaler
 	json.Unmarshaler

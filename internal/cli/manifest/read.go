@@ -89,7 +89,6 @@ func filesOf(path string, all []string) ([]string, error) {
 
 func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
 
-// isDir reports whether path is a directory, or a link to one.
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
@@ -115,7 +114,6 @@ func refuseIgnored(dir string, paths []string) error {
 	})
 }
 
-// decodeFile returns the objects of a file with any number of documents.
 func decodeFile(file string, data []byte, namespace string) (objects []Object, err error) {
 	var errs []error
 	for documents := yaml.NewDecoder(bytes.NewReader(data)); ; {

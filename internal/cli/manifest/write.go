@@ -46,7 +46,6 @@ func Write(w io.Writer, o Object, queue client.QueueSettings, withNamespace bool
 	return err
 }
 
-// document returns the object as YAML.
 func (o *Object) document(queue client.QueueSettings, withNamespace bool) ([]byte, error) {
 	own, err := o.form().MarshalJSON()
 	if err != nil {

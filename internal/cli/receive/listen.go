@@ -110,7 +110,6 @@ func (c *Listen) Run(ctx context.Context, con *console.Console, api *client.Clie
 	return errors.Join(err, watched.Wait())
 }
 
-// ending describes when the command ends.
 func (c *Listen) ending() string {
 	switch {
 	case c.Try > 0: // only this callback counts, and one is enough
@@ -121,7 +120,6 @@ func (c *Listen) ending() string {
 	return "press Ctrl-C to stop"
 }
 
-// try creates a task that calls addr, and returns its name.
 func (c *Listen) try(ctx context.Context, con *console.Console, api *client.Client, addr net.Addr) (string, error) {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -180,7 +178,6 @@ func (rc *receiver) checkUntilFailed(ctx context.Context, api *client.Client, du
 	return delivery.Obstacle{}, false
 }
 
-// arrived reports whether the awaited callback has come.
 func (rc *receiver) arrived() bool {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -268,7 +265,6 @@ func observe(r *http.Request, arrived time.Time, body []byte) callback {
 	return c
 }
 
-// line returns the callback as a line of text.
 func (c callback) line() string {
 	words := []string{c.Time, c.Method, c.Path}
 	if c.Task != "" {

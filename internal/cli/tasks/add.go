@@ -77,7 +77,6 @@ func (c *Add) Run(ctx context.Context, con *console.Console, api *client.Client)
 	return delivery.Wait(ctx, con, api, t)
 }
 
-// input returns the task that the flags describe.
 func (c *Add) input(stdin io.Reader) (in client.Spec, err error) {
 	at, delay, err := c.Resolve(time.Now())
 	if err != nil {

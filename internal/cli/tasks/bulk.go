@@ -90,7 +90,6 @@ func (f manyFlags) bulk(ctx context.Context, con *console.Console, act bulkAct, 
 	return nil
 }
 
-// printMatches prints the result of a dry run.
 func printMatches(con *console.Console, reply client.BulkResult, verb string) error {
 	out := newTaskTable(con)
 	for _, t := range reply.Examples {

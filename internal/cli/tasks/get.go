@@ -40,7 +40,6 @@ func (c *Get) Run(ctx context.Context, con *console.Console, api *client.Client)
 	return describe(t).Print(con)
 }
 
-// describe returns a task as rows.
 func describe(t *client.Task) (r console.Rows) {
 	state := string(t.State)
 	if t.Reason != "" && t.Reason != state {

@@ -71,7 +71,6 @@ func (c *Ls) all(ctx context.Context, con *console.Console, api *client.Client, 
 	return errors.Join(err, list.End()) // the tasks that were read before an error are printed
 }
 
-// latestEnded prints the tasks that ended last.
 func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.Client, filter client.Filter) error {
 	out := con.Table([]string{"NAME", "STATE", "ENDED", "QUEUE", "ATTEMPTS", "URL", "REASON", "LAST ERROR"})
 	limit := c.Limit
@@ -102,7 +101,6 @@ func (l taskTable) add(t *client.Task) error {
 	return l.Item(t, t.Name, delivery.StateOf(t), l.con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), l.con.Instant(t.NextAt))
 }
 
-// attemptsOf returns the number of attempts of a task.
 func attemptsOf(t *client.Task) int {
 	if n := len(t.Attempts); n > 0 {
 		return t.Attempts[n-1].Number
@@ -110,7 +108,6 @@ func attemptsOf(t *client.Task) int {
 	return 0
 }
 
-// lastError returns the error of the last attempt, or "".
 func lastError(t *client.Task) string {
 	if n := len(t.Attempts); n > 0 {
 		return t.Attempts[n-1].Error

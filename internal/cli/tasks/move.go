@@ -71,7 +71,6 @@ func (c *Move) Run(ctx context.Context, con *console.Console, api *client.Client
 	})
 }
 
-// now makes the named tasks due now.
 func (c *Move) now(ctx context.Context, con *console.Console, api *client.Client, filtered bool) error {
 	switch {
 	case c.When != (flags.When{}) || c.By != "":

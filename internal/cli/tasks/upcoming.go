@@ -63,7 +63,6 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	return nil
 }
 
-// attemptOf returns the next attempt of an item as text.
 func attemptOf(item client.UpcomingItem) string {
 	if item.Instant {
 		return "-"

@@ -227,7 +227,6 @@ const longestStart = 60
 // exampleLine is the line of a task.
 const exampleLine = `{"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close"}}`
 
-// send creates the tasks or the schedule of a batch and counts the results.
 func (im *importer) send(ctx context.Context, b importBatch) error {
 	if b.schedule != nil {
 		return im.createSchedule(ctx, b)
@@ -293,7 +292,6 @@ func (im *importer) sendEach(ctx context.Context, b importBatch) error {
 	return nil
 }
 
-// report counts and prints a refused line.
 func (im *importer) report(bad BadLine) {
 	im.mu.Lock()
 	defer im.mu.Unlock()

@@ -20,7 +20,6 @@ type importBatch struct {
 // batchFrame is the length of a request without the texts.
 const batchFrame = len(`{"tasks":[]}`)
 
-// full reports whether a line of that length has no room in the batch.
 func (b *importBatch) full(length, most int) bool {
 	return len(b.numbers) >= most || len(b.numbers) > 0 && batchFrame+b.length+length > task.MaxBatchBytes
 }
@@ -42,7 +41,6 @@ func (b *importBatch) add(number int, text []byte) (reason string) {
 	return ""
 }
 
-// lines returns the line numbers of the batch, for errors.
 func (b *importBatch) lines() string {
 	first, last := b.numbers[0], b.numbers[len(b.numbers)-1]
 	if first == last {
