@@ -94,7 +94,7 @@ func (p *planner) plan(ctx context.Context, objects []manifest.Object) (*plan, e
 }
 
 // checkNamespace returns an error if a new object is in a namespace that does not
-// exist. The one namespace of a caller who is no operator exists.
+// exist. The one namespace of a caller without operator rights exists.
 func (p *planner) checkNamespace(ctx context.Context, o *manifest.Object, found *stored) error {
 	namespace := manifest.Key{Kind: manifest.Namespace, Name: o.Namespace}
 	if !p.all || found != nil || o.Kind == manifest.Namespace || p.objects[namespace] != nil {

@@ -75,8 +75,8 @@ func (s *server) get(ctx context.Context, key manifest.Key) (*stored, error) {
 	return ofSchedule(key.Namespace, found), nil
 }
 
-// namespaces returns the namespaces of a scope. The only one of a caller who is no
-// operator has no settings.
+// namespaces returns the namespaces of a scope. The only one of a caller
+// without operator rights has no settings.
 func (s *server) namespaces(ctx context.Context, within scope) (all []stored, err error) {
 	if !within.all {
 		return []stored{{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: within.namespace}}}}, nil
