@@ -47,7 +47,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 		return &factsError{err, func(p *wire.Problem) { p.Until = last }}
 	}
 	reply := wire.BackfillReply{Instants: len(instants)}
-	if err := s.checkCreateRate(w, r, len(instants)); err != nil {
+	if err := s.checkRate(w, r, settings.CreateRate, len(instants)); err != nil {
 		return &backfillError{err, reply}
 	}
 	for part := range slices.Chunk(instants, backfillPart(t)) {

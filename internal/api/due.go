@@ -42,7 +42,11 @@ func (s *Server) due(w http.ResponseWriter, r *request) error {
 	if err := q.readTimeline(r); err != nil {
 		return err
 	}
-	body, err := s.dueSamples.take(r.Context(), q, s.dueShare(), func() ([]byte, error) { return s.countDue(r, q) })
+	share := 20 // the multiple of its cost for which a sample is used
+	if s.nodes != nil {
+		share = 50 // a shared store works for all nodes
+	}
+	body, err := s.dueSamples.take(r.Context(), q, share, func() ([]byte, error) { return s.countDue(r, q) })
 	if err != nil {
 		return err
 	}
@@ -105,15 +109,6 @@ func (s *Server) countDue(r *request, q dueQuery) (body []byte, err error) {
 		err = r.Context().Err()
 	}
 	return body, err
-}
-
-// dueShare is the multiple of its cost for which a sample is used. A shared store
-// works for all nodes.
-func (s *Server) dueShare() int {
-	if s.nodes != nil {
-		return 50
-	}
-	return 20
 }
 
 // sampleDue counts the tasks of a query, and must be called in a turn.

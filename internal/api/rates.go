@@ -11,22 +11,12 @@ import (
 
 func (r *request) quotas() *settings.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
-// checkRate takes one unit of a rate of r's namespace, or sets Retry-After and
-// returns the refusal if none is left.
-func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate) error {
+// checkRate takes units of a rate of r's namespace as admission.Gate.TakeAll does, or
+// sets Retry-After and returns the refusal.
+func (s *Server) checkRate(w http.ResponseWriter, r *request, rate settings.Rate, units int) error {
 	n := r.quotas()
-	if taken, wait := s.gate.Take(n, rate, 1, time.Now()); taken == 0 {
+	if wait := s.gate.TakeAll(n, rate, units, time.Now()); wait > 0 {
 		return waitFor(w, wait, overRate(n, rate))
-	}
-	return nil
-}
-
-// checkCreateRate is checkRate for a request that creates many tasks, and
-// accepts it if one create is allowed.
-func (s *Server) checkCreateRate(w http.ResponseWriter, r *request, creates int) error {
-	n := r.quotas()
-	if wait := s.gate.TakeAll(n, settings.CreateRate, creates, time.Now()); wait > 0 {
-		return waitFor(w, wait, overRate(n, settings.CreateRate))
 	}
 	return nil
 }

@@ -28,7 +28,10 @@ func (c *caller) showSchedule(t *task.Task) wire.Schedule {
 		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt), Authors: c.showAuthors(t),
 	}
 	shown.Paused, shown.Runs, shown.ManagedBy = &r.Paused, &r.Runs, r.ManagedBy
-	shown.Task, shown.Hidden = showScheduled(t, c.blind()), c.blind()
+	shown.Task = wire.ScheduledTask{Queue: r.Queue, Priority: r.Priority.String(), Retry: showRetry(t.Retry)}
+	fillTemplate(&shown.Task, t)
+	showRequest(&shown.Task.HTTP, &shown.Task.Work, t.Request, c.blind())
+	shown.Hidden = c.blind()
 	if !r.Paused {
 		shown.NextAt = showOptional(r.Next)
 	}
@@ -68,15 +71,6 @@ func showRule(r *recurrence.Rule) wire.ScheduleRule {
 }
 
 var fillTemplate = showing[wire.ScheduledTask, task.Task]("Queue", "Priority", "Retry")
-
-// showScheduled returns the template of the tasks of t, as far as a blind caller
-// may see it.
-func showScheduled(t *task.Task, blind bool) wire.ScheduledTask {
-	shown := wire.ScheduledTask{Queue: t.Recur.Queue, Priority: t.Recur.Priority.String(), Retry: showRetry(t.Retry)}
-	fillTemplate(&shown, t)
-	showRequest(&shown.HTTP, &shown.Work, t.Request, blind)
-	return shown
-}
 
 func words(r *recurrence.Rule) string {
 	expr, err := cron.Parse(cmp.Or(r.Cron, "@every "+r.Every.String()))

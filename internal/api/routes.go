@@ -197,7 +197,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	if rt.reads() && !rt.operator {
-		if err := s.checkRate(w, asked, settings.ReadRate); err != nil {
+		if err := s.checkRate(w, asked, settings.ReadRate, 1); err != nil {
 			return err
 		}
 	}

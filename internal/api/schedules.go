@@ -112,7 +112,7 @@ func onSchedule(change func(task.Key, task.Precondition) task.Change) handler {
 		if err != nil {
 			return err
 		}
-		if err := s.checkRate(w, r, settings.ChangeRate); err != nil {
+		if err := s.checkRate(w, r, settings.ChangeRate, 1); err != nil {
 			return err
 		}
 		done, err := s.apply(r, s.now(), change(key, cond))

@@ -22,7 +22,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 		return nil, err
 	}
 	if !r.operator {
-		if err := s.checkRate(w, r, settings.EditRate); err != nil {
+		if err := s.checkRate(w, r, settings.EditRate, 1); err != nil {
 			return nil, err
 		}
 	}
