@@ -105,7 +105,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parser.Stdout, parser.Stderr = stdout, stderr
 	flags := parser.line
 	flags.Notes, flags.Typed = stderr, map[string]bool{}
-	parsed, err := parser.Parse(joinNegative(helpAsFlag(args)))
+	parsed, err := parser.Parse(joinNegative(helpAsFlag(modern(args, stderr))))
 	if err != nil {
 		con := console.New(stdin, stdout, stderr, asksJSON(args))
 		con.PrintError(exit.Unparsed(rewordParseError(err), "see `"+commandOf(err)+" --help`"))
@@ -137,6 +137,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exit.CodeOf(err)
 }
 
+// removeRedis removes all keys of the store at a URL.
 func removeRedis(ctx context.Context, url string) error {
 	u, err := redisurl.Parse(url)
 	if err != nil {
@@ -209,15 +210,13 @@ func newParser(line *cli, file *config.Values) *kong.Kong {
 }
 
 // helpAsFlag lets `foliot`, `foliot help` and `foliot help add` ask for help
-// too. `foliot version` asks for the version.
+// too.
 func helpAsFlag(args []string) []string {
 	switch {
 	case len(args) == 0:
 		return []string{"--help"}
 	case args[0] == "help":
 		return append(args[1:len(args):len(args)], "--help")
-	case args[0] == "version":
-		return []string{"--version"}
 	}
 	return args
 }
