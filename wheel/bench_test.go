@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// make bench measures package time and other timers beside the wheel. These
+// make bench measures package time and other timers next to the wheel. These
 // benchmarks compare the wheel with itself before a change, best on one core:
 //
 //	go test -run '^$' -bench . -cpu 1 ./wheel
@@ -45,7 +45,7 @@ func newDelays() *delays {
 
 func (ds *delays) at(i int) time.Duration { return ds[i&(len(ds)-1)] }
 
-// amongTimers measures an operation beside few and many standing timers. i
+// amongTimers measures an operation next to few and many standing timers. i
 // counts the calls.
 func amongTimers(b *testing.B, op func(w *Wheel[int], ids []ID, i int)) {
 	for _, n := range []int{1_000, 1_000_000, 10_000_000} {

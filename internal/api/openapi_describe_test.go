@@ -15,13 +15,14 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/task/recurrence"
+	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 const about = `Call this URL at this time: at least once, to the millisecond, cancellable until the last moment, retried, and never lost.
 
 Requests are JSON and must be declared as such (application/json; with curl, --json). Unknown fields, query parameters and Foliot-… headers are refused, and so are
-duplicate keys. Times are RFC 3339 and are rounded up to the millisecond. Durations have Go's form: 90s, 1h30m, 250ms.
+duplicate keys. Times are RFC 3339 and are rounded up to the millisecond; due times can also be local. Durations are 250ms, 90s, 1h30m or 3d; a day is 24 hours.
 
 A 2xx reply to a change means that the change is durable. Errors are application/problem+json (RFC 9457) with a stable code; type is the URL of its documentation. There are no CORS headers:
 requests from pages of other sites are refused, and so is a Host that the server does not know.
@@ -100,9 +101,9 @@ func limits() string {
 		{"a label's key, value", fmt.Sprintf("%d bytes, %d bytes", task.MaxLabelKeyLen, task.MaxLabelValueLen)},
 		{"nesting of JSON", strconv.Itoa(task.MaxNesting)},
 		{"a delay, any other duration", "100 years"},
-		{"a timeout", task.MaxTimeout.String()},
+		{"a timeout", timespan.Text(task.MaxTimeout)},
 		{"max_attempts", strconv.Itoa(task.MaxAttemptsLimit)},
-		{"a batch", fmt.Sprintf("%d tasks, %s", task.MaxBatch, bytesText(task.MaxBatchBytes))},
+		{"a batch", fmt.Sprintf("%d tasks or calls, %s", task.MaxBatch, bytesText(task.MaxBatchBytes))},
 		{"a page of a list", fmt.Sprintf("%d tasks, %s of bodies", maxLimit, bytesText(task.MaxPageBytes))},
 		{"a schedule's name", strconv.Itoa(task.MaxScheduleName) + " characters"},
 		{"every", "100 years; 1s at least"},
@@ -110,7 +111,7 @@ func limits() string {
 		{"catchup_limit", strconv.Itoa(recurrence.MaxCatchupLimit)},
 		{"instants of a backfill, of a preview", strconv.Itoa(maxBackfill)},
 		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
-		{"a wait", maxWait.String()},
+		{"a wait", timespan.Text(maxWait)},
 		{"requests of a namespace that wait at once", strconv.Itoa(admission.MaxPolls)},
 		{"a request that changes a setting", bytesText(settingLimit)},
 		{"the tokens of a namespace, including revoked ones", strconv.Itoa(settings.MaxTokens)},

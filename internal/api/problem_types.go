@@ -59,7 +59,7 @@ var problemTypes = []struct {
 	{"two_bodies", 400, "Both body and body_base64 are given, and are not the same JSON value.", "Send one of them."},
 	{"name_mismatch", 400, "The name in the body differs from the name in the path.", "Leave it out of the body."},
 	{"bad_name", 400, "A name has other characters, or is too long.", "Use letters, digits and `. _ : -`; begin with a letter or digit."},
-	{"bad_time", 400, "A time is not RFC 3339.", "Send a time such as `2030-01-02T15:04:05.250Z`."},
+	{"bad_time", 400, "A time is neither RFC 3339 nor, with timezone, a local time.", "Send a time such as `2030-01-02T15:04:05.250Z`."},
 	{"bad_duration", 400, "A duration has another form.", "Send a duration such as `90s`, `1h30m` or `3d`."},
 	{"bad_traceparent", 400, "A traceparent is not in the form of W3C Trace Context.", "Correct it, or leave it out."},
 	{"bad_priority", 400, "A priority is not high, normal or low.", "Use a value in `allowed`."},

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task/recurrence"
 )
 
-// Package foliot sets these functions for the packages beside it, because the
+// Package foliot sets these functions for its other packages, because the
 // fields of its types are not exported. Each panics if its argument is not of
 // the type in its comment.
 var (

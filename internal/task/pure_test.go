@@ -34,7 +34,7 @@ func walk(r *rand.Rand) error {
 		name, next, err := randomStep(r, now, old)
 		if !Applied(err) {
 			if next != nil {
-				return fmt.Errorf("step %d, %s: a result beside the error %w", step, name, err)
+				return fmt.Errorf("step %d, %s: a result in spite of the error %w", step, name, err)
 			}
 			continue
 		}

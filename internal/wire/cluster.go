@@ -15,7 +15,7 @@ type Node struct {
 	Address   string `json:"address,omitempty" example:"10.0.0.7:8080" doc:"The address of its API, by its own report."`
 	Version   string `json:"version"`
 	StartedAt string `json:"started_at" format:"date-time"`
-	Uptime    string `json:"uptime" pattern:"duration" example:"36h4m0s"`
+	Uptime    string `json:"uptime" pattern:"duration" example:"36h4m"`
 	Ready     bool   `json:"ready" doc:"For the node that sent the reply: it accepts requests. For others: their last heartbeat is recent."`
 
 	LastSeenAt string `json:"last_seen_at,omitempty" format:"date-time" doc:"The last heartbeat of a node of a shared store."`

@@ -81,7 +81,7 @@ var redisScenarios = []scenario{
 var measurements = []scenario{
 	{"life", "each step of a task's life with a directory: processor time, bytes written, memory; and the mechanisms without Foliot", life.OnDirectory},
 	{"life-redis", "the same on a Redis", life.OnRedis},
-	{"clients", "creates a second of one Go client beside an empty net/http server, latencies, and a request that stalls", clients.Speed},
+	{"clients", "creates a second of one Go client next to an empty net/http server, latencies, and a request that stalls", clients.Speed},
 }
 
 func main() {

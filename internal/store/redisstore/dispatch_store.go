@@ -84,7 +84,7 @@ func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.
 // before now.
 func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store.Kind, index func(*registry.OwnedShard) string) ([]task.Key, error) {
 	parts, _ := redisconn.Group(s.servers.Cluster, s.member.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
-	if k != store.Reaping { // their indexes can be long, and Redis runs nothing beside a run
+	if k != store.Reaping { // their indexes can be long, and Redis runs nothing during a run
 		parts = slices.Collect(slices.Chunk(slices.Concat(parts...), 1))
 	}
 	runs := make([]redisconn.Run, len(parts))

@@ -49,7 +49,7 @@ func TestAQuotaWithRoomForAllSkipsNoInstantInACluster(t *testing.T) {
 			t.Fatalf("second %d: %d of %d schedules created a task", second, len(cancels), schedules)
 		}
 		fatal.If(t, transit(t, s, now, store.Changes(cancels)))
-		if second == 0 { // counts that are read beside writes are inexact, so only the first second reads them
+		if second == 0 { // counts that are read during writes are inexact, so only the first second reads them
 			s.quotas.mu.Lock()
 			s.quotas.have[task.DefaultNamespace].fresh = time.Now().Add(time.Hour)
 			s.quotas.mu.Unlock()
@@ -74,7 +74,7 @@ func TestANamespaceWithoutQuotasLeavesHalfOfTheFreeMemory(t *testing.T) {
 		t.Fatal("the server is never full")
 		return nil
 	}
-	t.Run("beside others", func(t *testing.T) {
+	t.Run("next to others", func(t *testing.T) {
 		s := openLevel(t, redisconn.Default, redistest.New(t, "--maxmemory", "20mb").Addr)
 		edit(t, s, began, settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "victim"}})
 		var quota *task.QuotaError

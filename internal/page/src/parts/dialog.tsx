@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon'
 
-// Dialog is a window above the page. Escape, the cross and a click beside it close it.
+// Dialog is a window above the page. Escape, the cross and a click outside it close it.
 export function Dialog({ title, onClose, children, wide }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }) {
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Icon is a small line drawing. It is decoration: the text beside it has the meaning.
+// Icon is a small line drawing. It is decoration: the text next to it has the meaning.
 
 const shapes: Record<string, string> = {
   now: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16m0 4v4l3 2',
