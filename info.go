@@ -1,6 +1,7 @@
 package foliot
 
 import (
+	"maps"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -29,6 +30,7 @@ type Info struct {
 	Name      string
 	Kind      string // "": the task sends a request
 	Queue     string
+	Labels    map[string]string
 	State     State
 	// Due is the requested due time. Next is the due time of the next attempt, which
 	// is later than Due after a failure, and zero if no attempt follows.
@@ -68,7 +70,7 @@ func (n *Node) infoOf(t *task.Task) Info {
 
 func infoOf(t *task.Task) Info {
 	i := Info{
-		Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, State: State(t.State.String()),
+		Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, Labels: maps.Clone(t.Labels), State: State(t.State.String()),
 		Due: t.OriginalDue.Time(), Attempts: t.Attempts, Reason: t.EndReason(),
 	}
 	if next := t.NextAttempt(); next != 0 {

@@ -233,7 +233,7 @@ func infoOf(t *client.Task, err error) (foliot.Info, error) {
 		return foliot.Info{}, err
 	}
 	i := foliot.Info{
-		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, State: foliot.State(t.State), Due: t.DueAt, Next: t.NextAt, WaitsFor: foliot.WaitsFor(t.WaitsFor),
+		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, Labels: t.Labels, State: foliot.State(t.State), Due: t.DueAt, Next: t.NextAt, WaitsFor: foliot.WaitsFor(t.WaitsFor),
 		Reason: t.Reason, Attempts: t.AttemptsStarted, Durability: t.Durability,
 	}
 	if t.State == client.StateHeld {

@@ -26,7 +26,7 @@ func draw(w *Wheel[int], now time.Duration) string {
 	}
 	fmt.Fprintf(&b, "at %v: %d pending, %d fired, %d cascades, %s\n", now, s.Pending, s.Fired, cascadesOf(w), next)
 	tick := uint64(now / time.Millisecond)
-	for level, slots := range occupancy(w) {
+	for level, slots := range w.Occupancy() {
 		var row strings.Builder
 		occupied := false
 		for slot, n := range slots {
@@ -38,20 +38,6 @@ func draw(w *Wheel[int], now time.Duration) string {
 		}
 	}
 	return b.String()
-}
-
-// occupancy returns the number of timers in each slot of the first shard, one
-// row for each level. A timer that was moved to a later time is counted in its
-// old slot until that slot is due, and removed timers for a while.
-func occupancy[T any](w *Wheel[T]) (rows [levels][slotCount]int) {
-	sh := w.shards[0]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	for i := range sh.ticks.slots {
-		l := &sh.ticks.slots[i]
-		rows[i>>slotBits][i&slotMask] = int(l.n - l.stale)
-	}
-	return rows
 }
 
 // cascadesOf returns how many slots were spread over lower levels.
@@ -139,4 +125,25 @@ func play(t *testing.T, scene func(w *Wheel[int], show func(time.Duration))) (pi
 		pictures = strings.Join(all, "\n")
 	})
 	return pictures
+}
+
+func TestOccupancyCountsTheTimersOfAllShardsAndBothClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{Shards: 4}, func(int) {})
+		for i := range 1000 {
+			d := time.Duration(i+1) * time.Minute
+			must(w.Add(d, i))
+			must(w.AddAt(When{At: time.Now().Add(d)}, i))
+		}
+		n := 0
+		for _, row := range w.Occupancy() {
+			for _, timers := range row {
+				n += timers
+			}
+		}
+		if n != 2000 {
+			t.Errorf("%d timers", n)
+		}
+		w.Close()
+	})
 }

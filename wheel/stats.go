@@ -72,6 +72,40 @@ func (s *Stats) add(c *counters, pending int) {
 	s.Panics += c.panics
 }
 
+// Occupancy returns the number of timers in each slot, one row for each level,
+// for programs that draw a wheel. A slot of row 0 is one tick wide, and a slot
+// of any other row is as wide as the whole row before it. The numbers are
+// summed over the shards and over both clocks.
+//
+// Timers that are due are in no slot. A timer that was moved to a later time is
+// counted in its old slot until that slot is due, and removed timers for a
+// while.
+func (w *Wheel[T]) Occupancy() [][]int {
+	rows := make([][]int, levels)
+	for level := range rows {
+		rows[level] = make([]int, slotCount)
+	}
+	for _, sh := range w.shards {
+		sh.mu.Lock()
+		sh.ticks.addOccupancy(rows)
+		if sh.wall != nil {
+			sh.wall.addOccupancy(rows)
+		}
+		sh.mu.Unlock()
+	}
+	return rows
+}
+
+func (h *hierarchy) addOccupancy(rows [][]int) {
+	for level, busy := range h.busy {
+		for ; busy != 0; busy &= busy - 1 {
+			slot := bits.TrailingZeros64(busy)
+			l := &h.slots[level<<slotBits|slot]
+			rows[level][slot] += int(l.n - l.stale)
+		}
+	}
+}
+
 // lateness is a histogram of how late timers were handed over. It has eight
 // buckets for each power of two, from 1 µs (1,024 ns) to about five hours.
 type lateness struct {
