@@ -65,13 +65,6 @@ func (cn *connection) Do(ctx context.Context, c *conn.Call) (got conn.Reply, err
 func (cn *connection) try(ctx context.Context, c *conn.Call) (got conn.Reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.Extra)
 	defer cancel()
-	defer func() {
-		// The error may be the cause of the context, which proves nothing about this
-		// call: it may be the error of another one that could not connect.
-		if e, ok := err.(*TransportError); ok && ctx.Err() != nil {
-			e.MaybeApplied = true
-		}
-	}()
 	resp, err := cn.Open(ctx, c)
 	if err != nil {
 		return got, err
@@ -79,7 +72,7 @@ func (cn *connection) try(ctx context.Context, c *conn.Call) (got conn.Reply, er
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err != nil {
-		return got, cn.NoReply(c, err)
+		return got, cn.noReply(c, err, true)
 	}
 	if len(data) > maxReply {
 		return got, cn.foreign(c, resp, errors.New("the reply is longer than 64 MiB"))
@@ -101,9 +94,15 @@ func (cn *connection) Open(ctx context.Context, c *conn.Call) (*http.Response, e
 	if err != nil {
 		return nil, err
 	}
+	// The error may be that of a repeat by net/http, or the cause of the context, such
+	// as the error of another call. Neither shows that this request was not sent.
+	repeated := false
+	if body := req.GetBody; body != nil {
+		req.GetBody = func() (io.ReadCloser, error) { repeated = true; return body() }
+	}
 	resp, err := cn.http.Do(req)
 	if err != nil {
-		return nil, cn.NoReply(c, err)
+		return nil, cn.noReply(c, err, repeated || ctx.Err() != nil)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
@@ -148,19 +147,22 @@ func (cn *connection) request(ctx context.Context, c *conn.Call) (*http.Request,
 }
 
 // NoReply implements conn.Conn.
-func (cn *connection) NoReply(c *conn.Call, err error) error {
+func (cn *connection) NoReply(c *conn.Call, err error) error { return cn.noReply(c, err, false) }
+
+// noReply is NoReply for a request that may have been sent, whatever err shows.
+func (cn *connection) noReply(c *conn.Call, err error, sent bool) error {
 	var about *url.Error
 	if errors.As(err, &about) {
 		err = about.Err // the outer error repeats the URL with its query
 	}
 	err = scheme(err)
-	return &TransportError{Op: c.Op, Server: cn.base, Err: err, MaybeApplied: !unsent(err)}
+	return &TransportError{Op: c.Op, Server: cn.base, Err: err, MaybeApplied: sent || !unsent(err)}
 }
 
 func (cn *connection) refused(c *conn.Call, resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {
-		return cn.NoReply(c, err)
+		return cn.noReply(c, err, true)
 	}
 	if wantsTLS(resp, data) {
 		return cn.NoReply(c, ErrSpeaksTLS)

@@ -249,6 +249,24 @@ func TestMaybeAppliedCoversEarlierRequests(t *testing.T) {
 	}
 }
 
+// net/http itself repeats a request with an Idempotency-Key if a connection that it
+// used before breaks. If the server is gone by then, the error is that of the second
+// request, which was not sent.
+func TestARequestThatNetHTTPRepeatedMayBeApplied(t *testing.T) {
+	s := serve(t)
+	c := s.client(client.Options{Retry: client.RetryPolicy{Attempts: 2, MinBackoff: time.Millisecond}})
+	fatal.If(t, errOf(c.Tasks.Create(t.Context(), hour("a"))))
+	s.through = func(api http.Handler, _ http.ResponseWriter, r *http.Request) {
+		s.listener.Close()
+		api.ServeHTTP(discard{}, r)
+		panic(http.ErrAbortHandler)
+	}
+	_, err := c.Tasks.Create(t.Context(), hour("b"))
+	if err == nil || s.count() != 2 || !client.MaybeApplied(err) {
+		t.Errorf("%d tasks, %v, may be applied: %v", s.count(), err, client.MaybeApplied(err))
+	}
+}
+
 // transport answers without a network, so that the test can use fake time.
 type transport func(*http.Request) (*http.Response, error)
 

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -28,10 +29,11 @@ func errOf[T any](_ T, err error) error { return err }
 // itself. If through is set, requests go through it.
 type server struct {
 	*testing.T
-	store   *memstore.Store
-	api     *api.Server
-	url     string
-	through func(api http.Handler, w http.ResponseWriter, r *http.Request)
+	store    *memstore.Store
+	api      *api.Server
+	url      string
+	listener net.Listener
+	through  func(api http.Handler, w http.ResponseWriter, r *http.Request)
 }
 
 func serve(t *testing.T, configure ...func(*api.Config)) *server {
@@ -49,7 +51,7 @@ func serve(t *testing.T, configure ...func(*api.Config)) *server {
 		}
 		s.api.ServeHTTP(w, r)
 	}))
-	s.url = srv.URL
+	s.url, s.listener = srv.URL, srv.Listener
 	t.Cleanup(func() {
 		srv.Close()
 		if err := s.store.Close(); err != nil {

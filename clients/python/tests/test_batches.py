@@ -336,7 +336,7 @@ class Threads(Batches):
         flights: Any = _Flights()
         core, lock = flights._core, flights._lock
         attempt: Any = mock.Mock(size=1, most=1000)
-        alone = []
+        alone: list[Any] = []
         for _ in range(4):
             core.add(_Waiter(attempt))
             alone.append(core.next(0))
