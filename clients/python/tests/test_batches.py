@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from foliot import AsyncClient, Client, FoliotError, ProblemError, RetryPolicy, TransportError
-from foliot._sync import _Flights, _Waiter
+from foliot._sync import _Flights, _Waiter  # pyright: ignore[reportPrivateUsage]
 from foliot.types import TaskInput
 
 from .server import Blocking, Case, Request, listen
