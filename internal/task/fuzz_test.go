@@ -14,7 +14,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		u, err := parseURL("http.url", raw)
+		u, err := ParseURL("http.url", raw)
 		if err != nil {
 			return
 		}

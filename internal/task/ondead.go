@@ -71,6 +71,6 @@ func ValidateOnDead(raw string) error {
 	if raw == "" {
 		return nil
 	}
-	_, err := parseURL("on_dead", raw)
+	_, err := ParseURL("on_dead", raw)
 	return err
 }

@@ -211,7 +211,7 @@ func (r *Request) validate() error {
 	if !slices.Contains(methods, r.Method) {
 		return &FieldError{"http.method", "bad_method", "must be one of " + strings.Join(methods, ", ")}
 	}
-	u, err := parseURL("http.url", r.URL)
+	u, err := ParseURL("http.url", r.URL)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,8 @@ func (r *Request) validateKind() error {
 	return nil
 }
 
-func parseURL(path, raw string) (*url.URL, error) {
+// ParseURL parses and checks the URL of a request; path names it in the *FieldError.
+func ParseURL(path, raw string) (*url.URL, error) {
 	bad := func(code, detail string) error { return &FieldError{path, code, detail} }
 	switch {
 	case raw == "":

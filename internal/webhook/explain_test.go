@@ -49,14 +49,15 @@ func TestAnExplanationPredictsAnAttempt(t *testing.T) {
 	} {
 		e := guard.Explain(t.Context(), c.url, answers(strings.Fields(c.resolves)...))
 		var lines []string
-		for _, j := range e.Addresses {
-			lines = append(lines, j.Addr.String()+" "+j.Reason())
-			if (guard.Verdict(j.Addr) == nil) != j.Open() {
-				t.Errorf("%s: %v is explained as open: %v, the guard says %v", c.url, j.Addr, j.Open(), guard.Verdict(j.Addr))
+		for _, a := range e.Addresses {
+			addr := netip.AddrPortFrom(netip.MustParseAddr(a.Address), e.Port)
+			lines = append(lines, addr.String()+" "+a.Reason)
+			if (guard.Verdict(addr) == nil) != a.Open {
+				t.Errorf("%s: %v is explained as open: %v, the guard says %v", c.url, addr, a.Open, guard.Verdict(addr))
 			}
 		}
-		if got := strings.Join(lines, "|"); got != c.lines || e.Open() != c.open || e.Problem != "" {
-			t.Errorf("%s: open %v, %q\n got %s\nwant %s", c.url, e.Open(), e.Problem, got, c.lines)
+		if got := strings.Join(lines, "|"); got != c.lines || e.Open != c.open || e.Problem != "" {
+			t.Errorf("%s: open %v, %q\n got %s\nwant %s", c.url, e.Open, e.Problem, got, c.lines)
 		}
 	}
 	if e := guard.Explain(t.Context(), "HTTPS://Shop.test:8443/", answers("93.184.216.34")); e.Scheme != "https" || e.Host != "shop.test" || e.Port != 8443 {
@@ -81,7 +82,7 @@ func TestAnExplanationNamesTheReasonIfThereIsNoAddress(t *testing.T) {
 		{"", broken, "a task needs the URL to call"},
 	} {
 		e := NewGuard(Config{}).Explain(t.Context(), c.url, c.lookup)
-		if e.Problem != c.want || e.Open() || len(e.Addresses) > 0 {
+		if e.Problem != c.want || e.Open || len(e.Addresses) > 0 {
 			t.Errorf("%q: %+v, want %q", c.url, e, c.want)
 		}
 	}
