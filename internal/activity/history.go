@@ -44,17 +44,17 @@ func (f *figures) add(o *task.Outcome, after *task.Task) {
 	if after != nil && after.State == task.Dead {
 		f.Dead++
 	}
-	switch outcomeOf(o.Verdict, after) {
-	case delivered:
-		f.Delivered++
-	case snoozed:
-		f.Snoozed++
-	case refused:
-		f.Refused++
-	case interrupted:
-		f.Interrupted++
-	case lostLease:
+	switch v := o.Verdict; {
+	case after == nil:
 		f.LostLeases++
+	case v == task.Success:
+		f.Delivered++
+	case v == task.Snooze:
+		f.Snoozed++
+	case v == task.Refusal:
+		f.Refused++
+	case v == task.Interrupted:
+		f.Interrupted++
 	default:
 		f.Failed++
 	}

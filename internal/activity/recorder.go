@@ -33,23 +33,13 @@ type attempt struct {
 	Namespace, Queue, Name string
 	Destination            string
 	Number                 int
-	Outcome                string // one of Outcomes
+	Outcome                string // as the API shows it
 	Status                 int    // zero means that no reply came
 	Error, Detail          string // Detail is for operators only
 	Late, Waited, Latency  time.Duration
 	Died                   bool   // the task is dead now
 	Reason                 string // of its death
 }
-
-// The outcomes of attempts, as the API shows them.
-const (
-	delivered   = "delivered"
-	failed      = "failed"
-	snoozed     = "snoozed"
-	refused     = "refused"
-	interrupted = "interrupted"
-	lostLease   = "lost_lease"
-)
 
 // Note records an attempt of the task claimed. after is the task after the attempt, or
 // nil if the lease was lost. An attempt that sent nothing is ignored. Note costs about
@@ -113,18 +103,10 @@ func attemptOf(now task.Millis, claimed *task.Task, o *task.Outcome, after *task
 	return a
 }
 
+// outcomeOf returns the outcome of an attempt as the API shows it.
 func outcomeOf(v task.Verdict, after *task.Task) string {
-	switch {
-	case after == nil:
-		return lostLease
-	case v == task.Success:
-		return delivered
-	case v == task.Snooze:
-		return snoozed
-	case v == task.Refusal:
-		return refused
-	case v == task.Interrupted:
-		return interrupted
+	if after == nil {
+		return "lost_lease"
 	}
-	return failed
+	return v.String()
 }

@@ -166,10 +166,10 @@ func TestDeliveriesDoNotDisplaceFailures(t *testing.T) {
 		t.Errorf("the attempts of a are complete after start+%d", since-start)
 	}
 	want := attempt{
-		EndedAt: start, Namespace: "a", Queue: "default", Name: "bad", Destination: "receiver.example:443", Number: 1, Outcome: failed,
+		EndedAt: start, Namespace: "a", Queue: "default", Name: "bad", Destination: "receiver.example:443", Number: 1, Outcome: "failed",
 		Status: 500, Error: "e", Detail: "d", Late: 1, Latency: 2, Died: true, Reason: "gone",
 	}
-	for _, f := range []Filter{{Namespace: "a", Limit: 9}, {Outcomes: []string{refused, failed}, Limit: 9}} {
+	for _, f := range []Filter{{Namespace: "a", Limit: 9}, {Outcomes: []string{"refused", "failed"}, Limit: 9}} {
 		got, _ := r.Recent(f)
 		if diff := cmp.Diff([]attempt{want}, got); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", f, diff)

@@ -32,6 +32,13 @@ const (
 	Unsent
 )
 
+var verdictNames = [...]string{
+	Success: "delivered", Failure: "failed", Snooze: "snoozed", Refusal: "refused", Interrupted: "interrupted", Unsent: "unsent",
+}
+
+// String returns the word for the verdict in metrics, traces and the API.
+func (v Verdict) String() string { return verdictNames[min(int(v), len(verdictNames)-1)] }
+
 // Outcome is the end of one attempt.
 type Outcome struct {
 	Verdict       Verdict

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -17,25 +18,10 @@ const other = "_other"
 // others are the labels for queues of unknown namespaces.
 var others = task.QueueKey{Namespace: other, Queue: other}
 
-// Outcomes of attempts, in the order of their counters.
-const (
-	delivered = iota
-	replaced
-	failed
-	snoozed
-	refused
-	interrupted
-	unsent
-	stale
-)
+// outcomeNames are the outcomes of attempts.
+var outcomeNames = [...]string{"delivered", "replaced", "failed", "snoozed", "refused", "interrupted", "unsent", "stale"}
 
-var outcomeNames = [...]string{
-	delivered: "delivered", replaced: "replaced", failed: "failed", snoozed: "snoozed",
-	refused: "refused", interrupted: "interrupted", unsent: "unsent", stale: "stale",
-}
-
-// reasonNames are the reasons of deaths, where unknown ones count under the
-// last.
+// reasonNames are the reasons of deaths, where unknown ones count under other.
 var reasonNames = [...]string{
 	"gone", "no_retry", "egress_denied",
 	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, other,
@@ -63,8 +49,8 @@ type deliveries struct {
 // queue holds the series of one queue.
 type queue struct {
 	late, waited, took prometheus.Observer
-	outcomes           [len(outcomeNames)]prometheus.Counter
-	reasons            [len(reasonNames)]prometheus.Counter
+	outcomes           map[string]prometheus.Counter // by the names of outcomeNames
+	reasons            map[string]prometheus.Counter // by the names of reasonNames
 }
 
 func newDeliveries(r prometheus.Registerer, config Config) *deliveries {
@@ -112,7 +98,7 @@ func native(o prometheus.HistogramOpts) prometheus.HistogramOpts {
 // series, the call takes less than 100 ns and allocates nothing.
 func (m *Metrics) Attempt(namespace, name string, o task.Outcome, after *task.Task) {
 	q := m.deliveries.of(namespace, name)
-	q.outcomes[outcomeOf(o.Verdict, after)].Inc()
+	q.outcomes[OutcomeName(o.Verdict, after)].Inc()
 	if o.Verdict != task.Unsent {
 		q.late.Observe(o.Late.Seconds())
 		q.waited.Observe(o.Waited.Seconds())
@@ -126,42 +112,19 @@ func (m *Metrics) Attempt(namespace, name string, o task.Outcome, after *task.Ta
 // ended counts t if it is dead.
 func (q *queue) ended(t *task.Task) {
 	if t.State == task.Dead {
-		q.reasons[reasonOf(t.Reason)].Inc()
+		cmp.Or(q.reasons[t.Reason], q.reasons[other]).Inc()
 	}
 }
 
 // OutcomeName returns the label outcome of a settled attempt.
-func OutcomeName(v task.Verdict, after *task.Task) string { return outcomeNames[outcomeOf(v, after)] }
-
-func outcomeOf(v task.Verdict, after *task.Task) int {
-	if after == nil {
-		return stale
+func OutcomeName(v task.Verdict, after *task.Task) string {
+	switch {
+	case after == nil:
+		return "stale"
+	case v == task.Success && after.State != task.Delivered:
+		return "replaced"
 	}
-	switch v {
-	case task.Success:
-		if after.State == task.Delivered {
-			return delivered
-		}
-		return replaced
-	case task.Snooze:
-		return snoozed
-	case task.Refusal:
-		return refused
-	case task.Interrupted:
-		return interrupted
-	case task.Unsent:
-		return unsent
-	}
-	return failed
-}
-
-func reasonOf(reason string) int {
-	for i, name := range reasonNames {
-		if name == reason {
-			return i
-		}
-	}
-	return len(reasonNames) - 1
+	return v.String()
 }
 
 // of returns the series under which a queue is counted.
@@ -219,15 +182,16 @@ func (d *deliveries) apart(key task.QueueKey) task.QueueKey {
 // that the first event of a kind counts as an increase.
 func (d *deliveries) resolve(key task.QueueKey) *queue {
 	q := &queue{
-		late:   d.late.WithLabelValues(key.Namespace, key.Queue),
-		waited: d.waited.WithLabelValues(key.Namespace, key.Queue),
-		took:   d.took.WithLabelValues(key.Namespace, key.Queue),
+		late:     d.late.WithLabelValues(key.Namespace, key.Queue),
+		waited:   d.waited.WithLabelValues(key.Namespace, key.Queue),
+		took:     d.took.WithLabelValues(key.Namespace, key.Queue),
+		outcomes: map[string]prometheus.Counter{}, reasons: map[string]prometheus.Counter{},
 	}
-	for i, name := range outcomeNames {
-		q.outcomes[i] = d.attempts.WithLabelValues(key.Namespace, key.Queue, name)
+	for _, name := range outcomeNames {
+		q.outcomes[name] = d.attempts.WithLabelValues(key.Namespace, key.Queue, name)
 	}
-	for i, name := range reasonNames {
-		q.reasons[i] = d.dead.WithLabelValues(key.Namespace, key.Queue, name)
+	for _, name := range reasonNames {
+		q.reasons[name] = d.dead.WithLabelValues(key.Namespace, key.Queue, name)
 	}
 	return q
 }

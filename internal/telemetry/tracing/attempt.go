@@ -65,17 +65,9 @@ func about(d task.Delivery) []attribute.KeyValue {
 	return list
 }
 
-var verdictNames = [...]string{
-	task.Success: "delivered", task.Failure: "failed", task.Snooze: "snoozed",
-	task.Refusal: "refused", task.Interrupted: "interrupted", task.Unsent: "unsent",
-}
-
 // outcomeAttributes returns the attributes of an attempt's outcome.
 func outcomeAttributes(o task.Outcome) []attribute.KeyValue {
-	outcome := "failed"
-	if int(o.Verdict) < len(verdictNames) {
-		outcome = cmp.Or(verdictNames[o.Verdict], outcome)
-	}
+	outcome := o.Verdict.String()
 	list := []attribute.KeyValue{
 		attribute.String("foliot.outcome", outcome),
 		attribute.Float64("foliot.late_seconds", o.Late.Seconds()),
