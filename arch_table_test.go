@@ -20,7 +20,7 @@ var layers = []layer{
 	{
 		path: ".", may: []string{
 			"internal/cron", "internal/dispatch", "internal/engine", "internal/outgoing",
-			"internal/settings", "internal/store", "internal/task", "internal/task/recurrence", "internal/webhook",
+			"internal/settings", "internal/sparselog", "internal/store", "internal/task", "internal/task/recurrence", "internal/webhook",
 		},
 		tests: []string{"client", "dir", "foliottest", "remote"}, shipped: true,
 		why: "a program embeds the timers: it links the pure packages, and only the store that it names. It links no HTTP client, Prometheus or OpenTelemetry unless it imports remote, metrics or traces",
@@ -195,7 +195,7 @@ var layers = []layer{
 		why:   "work in the background uses the store's contract, as all other packages do",
 	},
 	{
-		path: "internal/webhook", may: []string{"internal/task", "webhook"}, tech: []string{"code.dny.dev/ssrf", "golang.org/x/net/http/httpguts"},
+		path: "internal/webhook", may: []string{"internal/task", "internal/wire", "webhook"}, tech: []string{"code.dny.dev/ssrf", "golang.org/x/net/http/httpguts"},
 		tests: []string{"internal/settings"},
 		why:   "an attempt is a function from a task to an outcome: it does not know the source of tasks or the use of outcomes",
 	},

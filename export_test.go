@@ -30,9 +30,8 @@ func Known(n *Node) int { return n.core.Stats().Known }
 // WaitingCallbacks adds n calls while a call of OnHang blocks, and returns how
 // many of them wait.
 func WaitingCallbacks(log *slog.Logger, n int) int {
-	c := callbacks{log: log, some: make(chan struct{}, 1)}
-	c.add("OnHang", func() {})
-	c.next()
+	c := newCallbacks(log)
+	c.current.Store("OnHang")
 	for range n {
 		c.add("OnDead", func() {})
 	}

@@ -27,7 +27,7 @@ type Node struct {
 	options   Options
 	handlers  map[string]handler // nil: the Node has no Mux
 	sender    requestSender      // nil: tasks with a URL wait for another process
-	calls     callbacks
+	calls     *callbacks
 	runs      sync.Mutex // held by Run
 	closeOnce sync.Once
 	closeErr  error
@@ -57,7 +57,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 		return nil, mistakes
 	}
 	o = o.withDefaults()
-	n := &Node{options: o, handlers: m.all(), calls: callbacks{log: o.Logger, some: make(chan struct{}, 1)}}
+	n := &Node{options: o, handlers: m.all(), calls: newCallbacks(o.Logger)}
 	kinds := map[string]int{}
 	for kind, h := range n.handlers {
 		kinds[kind] = h.atOnce
