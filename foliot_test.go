@@ -270,7 +270,7 @@ func TestOpenNamesEachMistakeOfItsArguments(t *testing.T) {
 		"Options.Lease is 1ms, but must be from 1s to 15s",
 		"Options.KeepFinished is -1ns, but must be",
 		"Options.KeepDead is -1h0m0s, but must be",
-		`the argument "shop.example" of URLs`,
+		`an argument of URLs is wrong: "shop.example"`,
 	} {
 		if err == nil || strings.Count(err.Error(), want) != 1 {
 			t.Errorf("it does not name %q once: %v", want, err)

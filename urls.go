@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/netip"
 
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/outgoing"
@@ -65,17 +64,11 @@ type requestSender interface {
 // this program. Nothing opens the metadata service of a cloud, and the store. If
 // an argument is no prefix and no address, Open returns an error.
 func URLs(allow ...string) *URLSender {
-	cfg := webhook.Config{Opener: "foliot.URLs"}
-	for _, text := range allow {
-		p, err := netip.ParsePrefix(text)
-		if a, single := netip.ParseAddr(text); single == nil {
-			p, err = netip.PrefixFrom(a, a.BitLen()), nil
-		}
-		if err != nil {
-			return &URLSender{wrong: fmt.Errorf("foliot: the argument %q of URLs is no prefix of addresses, such as 10.0.0.0/8", text)}
-		}
-		cfg.Allow = append(cfg.Allow, p.Masked())
+	prefixes, err := webhook.ParsePrefixes(allow)
+	if err != nil {
+		return &URLSender{wrong: fmt.Errorf("foliot: an argument of URLs is wrong: %w", err)}
 	}
+	cfg := webhook.Config{Opener: "foliot.URLs", Allow: prefixes}
 	return &URLSender{open: func(ctx context.Context, n *engine.Node) requestSender { return outgoing.New(ctx, n, cfg, nil) }}
 }
 

@@ -75,7 +75,7 @@ func TestAWrongRequestIsRefusedWithItsReason(t *testing.T) {
 	})
 	path := t.TempDir() + "/timers"
 	_, err := foliot.Open(t.Context(), dir.Store(path), nil, foliot.Options{URLs: foliot.URLs("intranet")})
-	if err == nil || !strings.Contains(err.Error(), `"intranet" of URLs`) {
+	if err == nil || !strings.Contains(err.Error(), `URLs is wrong: "intranet"`) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -158,4 +159,20 @@ func kind(a netip.Addr) string {
 		return "a link-local address"
 	}
 	return "a special-purpose address"
+}
+
+// ParsePrefixes parses CIDRs, where a single address is a prefix of full length.
+func ParsePrefixes(texts []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if a, single := netip.ParseAddr(text); single == nil && a.Zone() == "" {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a CIDR, such as 10.0.0.0/8", text)
+		}
+		prefixes = append(prefixes, p)
+	}
+	return prefixes, nil
 }

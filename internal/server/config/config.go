@@ -79,8 +79,8 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 		{"--egress-allow", f.EgressAllow, &cfg.Sender.Allow},
 		{"--egress-deny", f.EgressDeny, &cfg.Sender.Deny},
 	} {
-		if *list.into, err = parsePrefixes(list.flag, list.texts); err != nil {
-			return cfg, err
+		if *list.into, err = webhook.ParsePrefixes(list.texts); err != nil {
+			return cfg, usage.Errorf(list.flag, "%v", err)
 		}
 	}
 	if f.ReceiverCA != "" {
@@ -135,24 +135,6 @@ func (c *Config) InMemory() bool { return c.Dir == "" && c.Redis == nil }
 
 // firstToken is the instruction to create the first token.
 const firstToken = "make one with `(umask 077; foliot token generate > operator.token)` and pass it with --bootstrap-token-file operator.token"
-
-// parsePrefixes parses CIDRs, where a single address is a prefix of full
-// length.
-func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
-	var prefixes []netip.Prefix
-	for _, s := range list {
-		if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
-			prefixes = append(prefixes, netip.PrefixFrom(addr, addr.BitLen()))
-			continue
-		}
-		p, err := netip.ParsePrefix(s)
-		if err != nil {
-			return nil, usage.Errorf(flag, "%q is not a CIDR, such as 10.0.0.0/8", s)
-		}
-		prefixes = append(prefixes, p)
-	}
-	return prefixes, nil
-}
 
 func (f *Flags) checkListening(proxies []netip.Prefix) error {
 	for _, host := range f.Host {

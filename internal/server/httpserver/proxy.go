@@ -3,6 +3,7 @@ package httpserver
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -60,12 +61,7 @@ func follow(proxies []netip.Prefix, peer netip.Addr, chain []string) netip.Addr 
 }
 
 func within(prefixes []netip.Prefix, addr netip.Addr) bool {
-	for _, p := range prefixes {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // listOf splits the lines of a header at commas. It also splits at quoted
