@@ -1,10 +1,6 @@
 package spelling
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // longest is the longest word that Nearest compares. It bounds the work for words
 // from untrusted input.
@@ -48,29 +44,6 @@ func Nearest(word string, known []string) string {
 		return ending
 	}
 	return best
-}
-
-// Near returns at most n known words that word probably means, the most similar
-// first: words that begin with word, and words with few differing letters.
-func Near(word string, known []string, n int) []string {
-	word = fold(word)
-	if len(word) < 2 || len(word) > longest {
-		return nil
-	}
-	const none = longest
-	distance := func(k string) int {
-		k = fold(k)
-		switch d := Distance(k, word); {
-		case strings.HasPrefix(k, word):
-			return 0
-		case d < (len(word)-1)/4+2 && d < len(word)-1:
-			return d
-		}
-		return none
-	}
-	near := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return distance(k) == none })
-	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	return near[:min(len(near), n)]
 }
 
 // Distance returns the edit distance of a and b: the number of letters to insert,
