@@ -2,11 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
@@ -67,8 +63,11 @@ func (s *Server) sources() metrics.Sources {
 	if s.certs != nil {
 		from.Certificate = s.certs.State
 	}
-	if s.cfg.Dir != "" {
-		from.Disk = func() (metrics.Disk, error) { return diskUsage(s.cfg.Dir) }
+	if dir, ok := s.Node.Store.(*pebblestore.Store); ok {
+		from.Disk = func() (metrics.Disk, error) {
+			space, err := dir.Space()
+			return metrics.Disk{Used: dir.Size(), Free: space.Free, Size: space.Total}, err
+		}
 	}
 	if _, shared := s.Node.Store.(store.Cluster); shared {
 		from.Standing = s.Node.Store.Standing
@@ -77,35 +76,6 @@ func (s *Server) sources() metrics.Sources {
 		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }
 	}
 	return from
-}
-
-// diskUsage returns the bytes that the files of a directory use, and the free
-// and total bytes of its file system.
-func diskUsage(dir string) (metrics.Disk, error) {
-	space, err := pebblestore.SpaceOf(dir)
-	if err != nil {
-		return metrics.Disk{}, err
-	}
-	d := metrics.Disk{Free: space.Free, Size: space.Total}
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		var info fs.FileInfo
-		if err == nil {
-			info, err = entry.Info()
-		}
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // a compaction removed it
-			return nil
-		case err != nil:
-			return err
-		case info.Mode().IsRegular():
-			d.Used += uint64(info.Size())
-		}
-		return nil
-	})
-	if err != nil {
-		return metrics.Disk{}, fmt.Errorf("measure the store: %w", err)
-	}
-	return d, nil
 }
 
 // newTracer returns a tracer, or nil if c names no collector.

@@ -41,6 +41,9 @@ func (s Space) String() string {
 // one system call.
 func (s *Store) Space() (Space, error) { return spaceOf(s.config.FS, s.dir) }
 
+// Size returns the number of bytes that the files of the store use on the disk.
+func (s *Store) Size() uint64 { return s.db.Metrics().DiskSpaceUsage() }
+
 // SpaceOf is Space for a directory that no Store has open.
 func SpaceOf(dir string) (Space, error) { return spaceOf(vfs.Default, dir) }
 
