@@ -194,15 +194,7 @@ func (c *Config) Collector() []string {
 	if c.Tracing.Endpoint == "" || err != nil {
 		return nil
 	}
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		port = "80"
-	}
-	return []string{net.JoinHostPort(u.Hostname(), port)}
+	return []string{task.Address(u)}
 }
 
 // Private reports whether, as long as there is no token, only users of this
