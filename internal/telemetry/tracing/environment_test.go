@@ -28,6 +28,7 @@ func TestTheVariablesOfOpenTelemetryConfigureTraces(t *testing.T) {
 		{general + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "", 0, "OTEL_EXPORTER_OTLP_PROTOCOL"},
 		{general + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf", "http://a:4318/v1/traces", 1, ""},
 		{general + " OTEL_TRACES_SAMPLER_ARG=NaN", "", 0, "OTEL_TRACES_SAMPLER_ARG"},
+		{general + " OTEL_TRACES_SAMPLER_ARG=-0.1", "", 0, "OTEL_TRACES_SAMPLER_ARG"},
 		{general + " OTEL_TRACES_SAMPLER_ARG=2", "", 0, "OTEL_TRACES_SAMPLER_ARG"},
 		{general + " OTEL_TRACES_SAMPLER=jaeger_remote", "", 0, "OTEL_TRACES_SAMPLER"},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318", "", 0, "OTEL_EXPORTER_OTLP_ENDPOINT"},

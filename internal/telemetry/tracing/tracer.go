@@ -54,15 +54,9 @@ const scope = "github.com/foliot/foliot"
 // format is the format of span contexts in HTTP headers: W3C Trace Context.
 var format propagation.TraceContext
 
-// New returns a tracer that does not call the collector before there are spans,
-// so errors concern the configuration.
+// New returns a tracer for a configuration of FromEnvironment, and does not call
+// the collector before there are spans.
 func New(config Config) (*Tracer, error) {
-	if err := checkURL(config.Endpoint); err != nil {
-		return nil, err
-	}
-	if !(config.Ratio >= 0 && config.Ratio <= 1) { // refuses NaN too
-		return nil, fmt.Errorf("trace: the ratio must be between 0 and 1, not %v", config.Ratio)
-	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
