@@ -20,65 +20,41 @@ import (
 // does not hide the others.
 const sourceTimeout = 5 * time.Second
 
-var queueLabels = []string{"namespace", "queue"}
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
 
 var (
-	tasksDesc = prometheus.NewDesc("foliot_tasks",
-		"Tasks in the store, by state. Servers that share a store all report its total: take the largest, do not add them up.", append(queueLabels, "state"), nil)
-	bodiesDesc = prometheus.NewDesc("foliot_task_body_bytes",
-		"Bytes of task records in the store, bodies included. Servers that share a store all report its total: take the largest, do not add them up.", queueLabels, nil)
-	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
-		"Seconds since the oldest waiting task was due. 0 if no task is overdue. Paused queues are excluded.", queueLabels, nil)
+	tasksDesc   = desc("foliot_tasks", "Tasks in the store, by state. Servers that share a store all report its total: take the largest, do not add them up.", "namespace", "queue", "state")
+	bodiesDesc  = desc("foliot_task_body_bytes", "Bytes of task records in the store, bodies included. Servers that share a store all report its total: take the largest, do not add them up.", "namespace", "queue")
+	overdueDesc = desc("foliot_oldest_overdue_seconds", "Seconds since the oldest waiting task was due. 0 if no task is overdue. Paused queues are excluded.", "namespace", "queue")
 
-	schedulesDesc = prometheus.NewDesc("foliot_schedules",
-		"Schedules in the store, including paused and ended ones. Servers that share a store all report its total: take the largest, do not add them up.", []string{"namespace"}, nil)
-	scheduleOverdueDesc = prometheus.NewDesc("foliot_schedule_overdue_seconds",
-		"Seconds since the oldest due instant that has not fired yet. 0 if none. Instants fire within milliseconds while the store accepts their tasks.", nil, nil)
-	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
-		"Tasks that schedules created at their instants.", nil, nil)
-	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
-		"Instants of schedules that created no task, by reason. missed, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace was full. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
+	schedulesDesc       = desc("foliot_schedules", "Schedules in the store, including paused and ended ones. Servers that share a store all report its total: take the largest, do not add them up.", "namespace")
+	scheduleOverdueDesc = desc("foliot_schedule_overdue_seconds", "Seconds since the oldest due instant that has not fired yet. 0 if none. Instants fire within milliseconds while the store accepts their tasks.")
+	occurrencesDesc     = desc("foliot_schedule_occurrences_total", "Tasks that schedules created at their instants.")
+	skippedDesc         = desc("foliot_schedule_skipped_total", "Instants of schedules that created no task, by reason. missed, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace was full. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", "why")
 
-	runningDesc = prometheus.NewDesc("foliot_attempts_running",
-		"Attempts under way, from the claim to the settlement.", nil, nil)
-	freeDesc = prometheus.NewDesc("foliot_slots_free",
-		"Attempts that may start now: --concurrency minus those under way.", nil, nil)
-	windowTasksDesc = prometheus.NewDesc("foliot_window_tasks",
-		"Tasks and schedules in the near window. They are read from the store and wait in memory for their due time or a slot.", nil, nil)
-	windowLanesDesc = prometheus.NewDesc("foliot_window_lanes",
-		"Lanes (queue, priority and destination) in the near window.", nil, nil)
-	claimsDesc = prometheus.NewDesc("foliot_claims_total",
-		"Claims of tasks that seemed due, by result: granted, expired, moved (due later, or in another lane), gone (cancelled, finished or running).", []string{"result"}, nil)
+	runningDesc     = desc("foliot_attempts_running", "Attempts under way, from the claim to the settlement.")
+	freeDesc        = desc("foliot_slots_free", "Attempts that may start now: --concurrency minus those under way.")
+	windowTasksDesc = desc("foliot_window_tasks", "Tasks and schedules in the near window. They are read from the store and wait in memory for their due time or a slot.")
+	windowLanesDesc = desc("foliot_window_lanes", "Lanes (queue, priority and destination) in the near window.")
+	claimsDesc      = desc("foliot_claims_total", "Claims of tasks that seemed due, by result: granted, expired, moved (due later, or in another lane), gone (cancelled, finished or running).", "result")
 
-	storeDesc = prometheus.NewDesc("foliot_store_bytes",
-		"Bytes that the store uses on disk.", nil, nil)
-	diskFreeDesc = prometheus.NewDesc("foliot_disk_free_bytes",
-		"Free bytes on the store's file system. At 0, the server stops.", nil, nil)
-	diskSizeDesc = prometheus.NewDesc("foliot_disk_size_bytes",
-		"Size of the store's file system in bytes.", nil, nil)
+	storeDesc    = desc("foliot_store_bytes", "Bytes that the store uses on disk.")
+	diskFreeDesc = desc("foliot_disk_free_bytes", "Free bytes on the store's file system. At 0, the server stops.")
+	diskSizeDesc = desc("foliot_disk_size_bytes", "Size of the store's file system in bytes.")
 
-	connectionsDesc = prometheus.NewDesc("foliot_api_connections",
-		"Open connections of API clients.", nil, nil)
-	certificateDesc = prometheus.NewDesc("foliot_tls_not_after_timestamp_seconds",
-		"Time at which the TLS certificate in use expires, in seconds since 1970.", nil, nil)
-	brokenDesc = prometheus.NewDesc("foliot_tls_files_broken",
-		"1 while the TLS files cannot be used and the previous certificate stays in use, 0 otherwise.", nil, nil)
-	breakersDesc = prometheus.NewDesc("foliot_breakers_open",
-		"Destinations that are not called now, because they kept failing.", nil, nil)
-	ownedDesc = prometheus.NewDesc("foliot_shards_owned",
-		"Shards of a shared store that this server delivers. The sum over all servers is below foliot_shards only while shards change their owner.", nil, nil)
-	shardsDesc = prometheus.NewDesc("foliot_shards",
-		"Shards into which a shared store is divided.", nil, nil)
-	closedDesc = prometheus.NewDesc("foliot_store_closed",
-		"1 while this server refuses all requests because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
-	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
-		"1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
-	rollbacksDesc = prometheus.NewDesc("foliot_store_rollbacks_total",
-		"How often this server saw the shared store with older data than before. The store lost the end of its file or was restored from an older copy, or a replica that was behind took over.", nil, nil)
-	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
-		"Shard leases that ended before this server could renew them: it stalled, or could not reach Redis.", nil, nil)
-	spansDesc = prometheus.NewDesc("foliot_spans_total",
-		"Spans by result: exported, failed (the collector refused them), dropped (the queue was full).", []string{"result"}, nil)
+	connectionsDesc = desc("foliot_api_connections", "Open connections of API clients.")
+	certificateDesc = desc("foliot_tls_not_after_timestamp_seconds", "Time at which the TLS certificate in use expires, in seconds since 1970.")
+	brokenDesc      = desc("foliot_tls_files_broken", "1 while the TLS files cannot be used and the previous certificate stays in use, 0 otherwise.")
+	breakersDesc    = desc("foliot_breakers_open", "Destinations that are not called now, because they kept failing.")
+	ownedDesc       = desc("foliot_shards_owned", "Shards of a shared store that this server delivers. The sum over all servers is below foliot_shards only while shards change their owner.")
+	shardsDesc      = desc("foliot_shards", "Shards into which a shared store is divided.")
+	closedDesc      = desc("foliot_store_closed", "1 while this server refuses all requests because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.")
+	unfitDesc       = desc("foliot_store_unfit", "1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.")
+	rollbacksDesc   = desc("foliot_store_rollbacks_total", "How often this server saw the shared store with older data than before. The store lost the end of its file or was restored from an older copy, or a replica that was behind took over.")
+	lostDesc        = desc("foliot_shard_leases_lost_total", "Shard leases that ended before this server could renew them: it stalled, or could not reach Redis.")
+	spansDesc       = desc("foliot_spans_total", "Spans by result: exported, failed (the collector refused them), dropped (the queue was full).", "result")
 )
 
 // sourceCollector collects the values of the sources.
