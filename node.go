@@ -76,13 +76,18 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if o.URLs != nil {
 		n.sender, slots = o.URLs.open(ctx, core), 0 // the default of the server
 	}
+	core.Listen(func(e engine.Event) {
+		if e.Settled != nil && e.Settled.After != nil {
+			n.died(e.Settled.After)
+		}
+	})
 	of := o.Namespace
 	if o.AllNamespaces {
 		of = ""
 	}
 	core.Connect(dispatch.Config{
 		Slots: slots, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
-		LeaseFor: o.Lease, Grace: o.Grace, Observe: n.observe,
+		LeaseFor: o.Lease, Grace: o.Grace,
 	}, n.deliver, nil)
 	return n, nil
 }
@@ -179,13 +184,6 @@ func (n *Node) Close() error {
 		n.closeErr = n.core.Close()
 	})
 	return n.closeErr
-}
-
-// observe is called for each attempt after its settlement.
-func (n *Node) observe(e dispatch.Event) {
-	if e.After != nil {
-		n.died(e.After)
-	}
 }
 
 // reaped is called with tasks after their process has died.

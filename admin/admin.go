@@ -55,7 +55,7 @@ func New(n *foliot.Node, allow func(*http.Request) Access) *Server {
 		Trusted:   core.Trusted,
 		Log:       core.Log(),
 	}, core.Store)
-	return &Server{server, core.Listen(engine.Listener{Changed: server.Notify})}
+	return &Server{server, core.Listen(func(e engine.Event) { server.Notify(e.Changed...) })}
 }
 
 // ServeHTTP implements http.Handler.
@@ -73,20 +73,12 @@ func (s *Server) Close() {
 // tokenOf returns the rights of a request as an access token, or nil if the
 // request has no rights.
 func tokenOf(allow func(*http.Request) Access, r *http.Request) *settings.AccessToken {
-	access := None
-	if allow != nil {
-		access = allow(r)
-	}
-	t := &settings.AccessToken{ID: "program", Namespace: settings.AllNamespaces}
-	switch access {
-	case Read:
-		t.Scope = settings.ScopeRead
-	case Write:
-		t.Scope = settings.ScopeWrite
-	case Admin:
-		t.Scope = settings.ScopeAdmin
-	default:
+	if allow == nil {
 		return nil
 	}
-	return t
+	scope := map[Access]settings.Scope{Read: settings.ScopeRead, Write: settings.ScopeWrite, Admin: settings.ScopeAdmin}[allow(r)]
+	if !scope.Valid() {
+		return nil
+	}
+	return &settings.AccessToken{ID: "program", Namespace: settings.AllNamespaces, Scope: scope}
 }

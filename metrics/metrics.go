@@ -15,7 +15,6 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/internal/buildinfo"
-	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
@@ -42,12 +41,15 @@ func New(n *foliot.Node) prometheus.Collector {
 		sources.Standing = core.Store.Standing
 	}
 	m.Ask(sources)
-	core.Listen(engine.Listener{Reaped: m.Died, Settled: func(e dispatch.Event) {
-		m.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
-		if kind := e.Claimed.Request.Kind; kind != "" {
-			attempts.WithLabelValues(kind, metrics.OutcomeName(e.Outcome.Verdict, e.After)).Inc()
+	core.Listen(func(happened engine.Event) {
+		m.Died(happened.Reaped)
+		if e := happened.Settled; e != nil {
+			m.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
+			if kind := e.Claimed.Request.Kind; kind != "" {
+				attempts.WithLabelValues(kind, metrics.OutcomeName(e.Outcome.Verdict, e.After)).Inc()
+			}
 		}
-	}})
+	})
 	return collector{m.Registry()}
 }
 

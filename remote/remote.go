@@ -304,27 +304,23 @@ func translate(noun, name string, err error) error {
 	return &foliot.Error{Noun: noun, Name: name, Err: kindOf(refused), Detail: refused.Message()}
 }
 
-// codes has the errors of the states that do not allow a change.
-var codes = map[string]error{
-	task.CodeRunning: foliot.ErrRunning, task.CodeNoDelay: foliot.ErrNoDelay, task.CodeNotDead: foliot.ErrNotDead,
+// kinds has the errors of package foliot by the code of a refusal.
+var kinds = map[string]error{
+	"not_found": foliot.ErrNotFound, "unknown_namespace": foliot.ErrNotFound, "exists": foliot.ErrExists, "capacity": foliot.ErrFull,
+	"precondition_failed": foliot.ErrUnavailable, // other changes came in between, again and again
+	task.CodeRunning:      foliot.ErrRunning, task.CodeNoDelay: foliot.ErrNoDelay, task.CodeNotDead: foliot.ErrNotDead,
 	task.CodeFinished: foliot.ErrEnded, task.CodeDead: foliot.ErrEnded,
 }
 
 // kindOf returns the error of package foliot for a refusal, or the refusal.
 func kindOf(e *client.Error) error {
-	switch {
-	case errors.Is(e, client.ErrExists):
-		return foliot.ErrExists
-	case errors.Is(e, client.ErrNotFound):
-		return foliot.ErrNotFound
-	case errors.Is(e, client.ErrFull):
-		return foliot.ErrFull
-	case errors.Is(e, client.ErrUnavailable), errors.Is(e, client.ErrRateLimited), errors.Is(e, client.ErrPrecondition):
-		return foliot.ErrUnavailable
-	case codes[e.Code] != nil:
-		return codes[e.Code]
+	switch kind := kinds[e.Code]; {
+	case kind != nil:
+		return kind
 	case e.Status == 400 || e.Status == 413:
 		return foliot.ErrInvalid
+	case e.Status == 429 || e.Status == 503:
+		return foliot.ErrUnavailable
 	}
 	return e
 }

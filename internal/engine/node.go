@@ -30,7 +30,7 @@ type Node struct {
 	dispatch       *dispatch.Dispatcher
 	maintenance    *maintenance.Worker
 
-	listeners sync.Map // the keys are *Listener
+	listeners sync.Map // the keys are *func(Event)
 }
 
 // Open opens the store, and waits until ctx ends if the medium is not ready. It
@@ -44,11 +44,7 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 		if n.config.OnReap != nil {
 			n.config.OnReap(left)
 		}
-		n.tell(func(l *Listener) {
-			if l.Reaped != nil {
-				l.Reaped(left)
-			}
-		})
+		n.tell(Event{Reaped: left})
 	}
 	c.OnFatal = func(err error) { n.Fatal <- err } // called at most once, and the channel has room
 	var err error
@@ -66,8 +62,7 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 }
 
 // Connect builds the parts on top of the store, connects them, and sets the
-// fields of c that depend on the store. c.Observe is called after the node has
-// recorded the attempt. deliver runs an attempt. pending returns edits of the
+// fields of c that depend on the store. deliver runs an attempt. pending returns edits of the
 // settings that the maintenance makes now and then, and may be nil; see
 // maintenance.Config.
 func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func() []settings.Edit) {
@@ -82,7 +77,7 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 		c.Permits, _ = n.Store.(store.PermitStore)
 	}
 	c.Observe = n.settled
-	n.dispatch = dispatch.New(c, notifying{n.Store, n.changed}, deliver)
+	n.dispatch = dispatch.New(c, notifying{n.Store, n}, deliver)
 	n.maintenance = maintenance.New(maintenance.Config{
 		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
 	}, n.Store)
@@ -102,34 +97,23 @@ func (n *Node) Now() time.Time { return n.Clock() }
 // Log returns the logger of the node.
 func (n *Node) Log() *slog.Logger { return n.config.Logger }
 
-// Listener has functions that are called after a step is durable, on the
-// goroutines that made it, so they must return quickly. A nil function listens to
-// nothing.
-type Listener struct {
-	Changed func(...task.Key)    // tasks that the dispatcher has changed
-	Settled func(dispatch.Event) // an attempt, after its settlement
-	Reaped  func([]*task.Task)   // tasks after their lost leases were removed, but not by Open
+// Event is what has happened when a listener is called. One of its fields is set.
+type Event struct {
+	Changed []task.Key      // tasks that the dispatcher has changed
+	Settled *dispatch.Event // an attempt, after its settlement
+	Reaped  []*task.Task    // tasks after their lost leases were removed, but not by Open
 }
 
-// Listen adds a listener until stop is called, after which a call of its
-// functions may still be under way.
-func (n *Node) Listen(l Listener) (stop func()) {
+// Listen adds a listener until stop is called, after which a call of it may still
+// be under way. It is called after each step is durable, on the goroutine that
+// made the step, so it must return quickly.
+func (n *Node) Listen(l func(Event)) (stop func()) {
 	n.listeners.Store(&l, nil)
 	return func() { n.listeners.Delete(&l) }
 }
 
-// tell calls f with each listener.
-func (n *Node) tell(f func(*Listener)) {
-	n.listeners.Range(func(l, _ any) bool { f(l.(*Listener)); return true })
-}
-
-// changed reports changed tasks to the listeners.
-func (n *Node) changed(keys ...task.Key) {
-	n.tell(func(l *Listener) {
-		if l.Changed != nil {
-			l.Changed(keys...)
-		}
-	})
+func (n *Node) tell(e Event) {
+	n.listeners.Range(func(l, _ any) bool { (*l.(*func(Event)))(e); return true })
 }
 
 // notifying is a DispatchStore that notifies the API of settled tasks, so that long
@@ -137,7 +121,7 @@ func (n *Node) changed(keys ...task.Key) {
 type notifying struct {
 	store.DispatchStore
 
-	notify func(keys ...task.Key)
+	node *Node
 }
 
 // Transit makes the steps first and notifies afterwards, so that a poll returns
@@ -147,7 +131,7 @@ func (s notifying) Transit(ctx context.Context, now task.Millis, steps []store.S
 	replies, err := s.DispatchStore.Transit(ctx, now, steps)
 	for i, r := range replies {
 		if st := &steps[i]; st.Kind == store.Settlement || st.Kind == store.Claim && r.Err != nil {
-			s.notify(st.Key)
+			s.node.tell(Event{Changed: []task.Key{st.Key}})
 		}
 	}
 	return replies, err
@@ -157,14 +141,7 @@ func (s notifying) Transit(ctx context.Context, now task.Millis, steps []store.S
 func (n *Node) settled(e dispatch.Event) {
 	logDeath(n.sparse, e.After)
 	n.Attempts.Note(task.FloorMillis(n.Now()), e.Claimed, &e.Outcome, e.After)
-	if n.dispatchConfig.Observe != nil {
-		n.dispatchConfig.Observe(e)
-	}
-	n.tell(func(l *Listener) {
-		if l.Settled != nil {
-			l.Settled(e)
-		}
-	})
+	n.tell(Event{Settled: &e})
 }
 
 // logDeath logs t if it died.

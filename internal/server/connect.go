@@ -31,10 +31,10 @@ func (s *Server) connect(ctx context.Context) {
 	c.Version, c.Log = buildinfo.Version(), s.log
 	c.Page = page.Handler()
 	s.API = api.New(c, s.Node.Store)
-	s.Node.Listen(engine.Listener{Changed: s.API.Notify})
+	s.Node.Listen(s.listen)
 
 	d := s.cfg.Dispatch
-	d.Observe, d.OnScrub, d.OnSweep, d.OnReap = s.settled, s.metrics.Scrubbed, s.metrics.Swept, s.metrics.Reclaimed
+	d.OnScrub, d.OnSweep, d.OnReap = s.metrics.Scrubbed, s.metrics.Swept, s.metrics.Reclaimed
 	s.Node.Connect(d, s.sender.Deliver, s.pendingEdits)
 	s.metrics.Ask(s.sources())
 }

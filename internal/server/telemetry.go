@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
-	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -26,9 +26,13 @@ func (s *Server) newMetrics() *metrics.Metrics {
 	})
 }
 
-// settled is called for each attempt after its settlement and after the node has
-// recorded it.
-func (s *Server) settled(e dispatch.Event) {
+// listen is called for each event of the node.
+func (s *Server) listen(happened engine.Event) {
+	s.API.Notify(happened.Changed...)
+	e := happened.Settled
+	if e == nil {
+		return
+	}
 	if e.Outcome.Verdict == task.Refusal && e.Outcome.Reason == task.ReasonEgressDenied { // the errors of tasks hide the address
 		s.sparse.Warn("the egress policy refused a task", "namespace", e.Claimed.Namespace, "task", e.Claimed.Name, "why", e.Outcome.Detail)
 	}
