@@ -169,17 +169,11 @@ func (r *remote) Retry(ctx context.Context, name string) (foliot.Info, error) {
 }
 
 func (r *remote) Touch(ctx context.Context, name string) (foliot.Info, error) {
-	if err := unknown(name); err != nil {
-		return foliot.Info{}, err
-	}
 	i, err := infoOf(r.client.Tasks.Touch(ctx, name))
 	return i, translate("task", name, err)
 }
 
 func (r *remote) Cancel(ctx context.Context, name string) (foliot.Cancelled, error) {
-	if err := unknown(name); err != nil {
-		return foliot.Cancelled{}, err
-	}
 	c, err := r.client.Tasks.Cancel(ctx, name)
 	return foliot.Cancelled{UnderWay: c.UnderWay, Already: c.Already}, translate("task", name, err)
 }
@@ -190,20 +184,8 @@ func (r *remote) Get(ctx context.Context, name string) (foliot.Info, error) {
 
 // task returns a task, or a *foliot.Error.
 func (r *remote) task(ctx context.Context, name string) (*client.Task, error) {
-	if err := unknown(name); err != nil {
-		return nil, err
-	}
 	t, err := r.client.Tasks.Get(ctx, name)
 	return t, translate("task", name, err)
-}
-
-// unknown returns ErrNotFound, as a Node does, if no task can have the name,
-// where the API would return ErrInvalid.
-func unknown(name string) error {
-	if task.ValidateRecordName("name", name) != nil {
-		return &foliot.Error{Noun: "task", Name: name, Err: foliot.ErrNotFound, Detail: "no such task"}
-	}
-	return nil
 }
 
 func (r *remote) List(ctx context.Context, f foliot.Filter) iter.Seq2[foliot.Info, error] {
@@ -277,9 +259,6 @@ func bound(at task.Millis) time.Time {
 }
 
 func (r *remote) Unschedule(ctx context.Context, name string) error {
-	if task.ValidateName("name", name) != nil {
-		return &foliot.Error{Noun: "schedule", Name: name, Err: foliot.ErrNotFound, Detail: "no such schedule"}
-	}
 	_, err := r.client.Schedules.Delete(ctx, name)
 	return translate("schedule", name, err)
 }
@@ -300,6 +279,8 @@ func translate(noun, name string, err error) error {
 		return &foliot.Error{Noun: noun, Name: name, Err: errors.Join(foliot.ErrUnavailable, err), Detail: err.Error()}
 	case !errors.As(err, &refused):
 		return err
+	case refused.Code == "bad_name" && refused.Field == "name" && noun != "queue": // a Node finds none of this name; those to create were checked before
+		return &foliot.Error{Noun: noun, Name: name, Err: foliot.ErrNotFound, Detail: "no such " + noun}
 	}
 	return &foliot.Error{Noun: noun, Name: name, Err: kindOf(refused), Detail: refused.Message()}
 }
