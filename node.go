@@ -63,7 +63,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 		kinds[kind] = h.atOnce
 	}
 	core, err := engine.Open(ctx, st.medium, engine.StoreConfig{
-		Keep: task.Policy{KeepFinished: o.KeepFinished, KeepDead: o.KeepDead}, Logger: o.Logger, OnReap: n.reaped,
+		Keep: task.Policy{KeepFinished: o.KeepFinished, KeepDead: o.KeepDead}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the store of foliot: %w", err)
@@ -76,7 +76,9 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if o.URLs != nil {
 		n.sender, slots = o.URLs.open(ctx, core), 0 // the default of the server
 	}
+	n.died(core.Early...)
 	core.Listen(func(e engine.Event) {
+		n.died(e.Reaped...)
 		if e.Settled != nil && e.Settled.After != nil {
 			n.died(e.Settled.After)
 		}
@@ -186,18 +188,13 @@ func (n *Node) Close() error {
 	return n.closeErr
 }
 
-// reaped is called with tasks after their process has died.
-func (n *Node) reaped(left []*task.Task) {
-	for _, t := range left {
-		n.died(t)
-	}
-}
-
-// died calls Options.OnDead if t is dead.
-func (n *Node) died(t *task.Task) {
-	if n.options.OnDead != nil && t.State == task.Dead {
-		i := infoOf(t)
-		n.calls.add("OnDead", func() { n.options.OnDead(i) })
+// died calls Options.OnDead for each task that is dead.
+func (n *Node) died(tasks ...*task.Task) {
+	for _, t := range tasks {
+		if n.options.OnDead != nil && t.State == task.Dead {
+			i := infoOf(t)
+			n.calls.add("OnDead", func() { n.options.OnDead(i) })
+		}
 	}
 }
 

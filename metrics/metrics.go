@@ -42,7 +42,7 @@ func New(n *foliot.Node) prometheus.Collector {
 	}
 	m.Ask(sources)
 	core.Listen(func(happened engine.Event) {
-		m.Died(happened.Reaped)
+		m.Reaped(happened.Reaped)
 		if e := happened.Settled; e != nil {
 			m.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 			if kind := e.Claimed.Request.Kind; kind != "" {
@@ -57,5 +57,4 @@ func New(n *foliot.Node) prometheus.Collector {
 // metrics there are.
 type collector struct{ *prometheus.Registry }
 
-// Describe implements prometheus.Collector.
 func (collector) Describe(chan<- *prometheus.Desc) {}

@@ -90,11 +90,9 @@ type Config struct {
 	OnSweep    func(int)
 
 	// ReapEvery is how often Reaper takes lost leases back. 0 means never, for a
-	// store that does so when it is opened. OnReap is called with the number of
-	// each batch.
+	// store that does so when it is opened.
 	ReapEvery time.Duration
 	Reaper    store.Reaper
-	OnReap    func(int)
 
 	// Observe is called with each attempt after its settlement. One goroutine
 	// calls it, without any lock, and it must return quickly. Default: no call.

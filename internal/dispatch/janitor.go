@@ -31,7 +31,7 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 		case <-sweep.C:
 			d.drain(ctx, "sweep ended records", d.queue.Sweep, d.config.OnSweep)
 		case <-reap:
-			d.drain(ctx, "reap lost leases", d.config.Reaper.Reap, d.config.OnReap)
+			d.drain(ctx, "reap lost leases", d.config.Reaper.Reap, nil)
 		case <-ctx.Done():
 			return
 		}

@@ -23,6 +23,7 @@ type Node struct {
 	*Opened
 	Fatal    chan error         // receives at most one error, if the medium has failed for good
 	Attempts *activity.Recorder // figures of all attempts of this node, and the recent attempts in full
+	Early    []*task.Task       // tasks after Open removed their lost leases; until Connect
 
 	config         StoreConfig
 	dispatchConfig dispatch.Config // as Connect got it
@@ -34,15 +35,16 @@ type Node struct {
 }
 
 // Open opens the store, and waits until ctx ends if the medium is not ready. It
-// replaces c.OnFatal.
+// replaces c.OnFatal and c.OnReap.
 func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 	n := &Node{config: c, Fatal: make(chan error, 1), sparse: sparselog.New(c.Logger)}
 	c.OnReap = func(left []*task.Task) {
 		for _, t := range left {
 			logDeath(n.sparse, t)
 		}
-		if n.config.OnReap != nil {
-			n.config.OnReap(left)
+		if n.Opened == nil {
+			n.Early = append(n.Early, left...)
+			return
 		}
 		n.tell(Event{Reaped: left})
 	}
@@ -67,6 +69,7 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 // maintenance.Config.
 func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func() []settings.Edit) {
 	n.dispatchConfig = c
+	n.Early = nil
 	c.ReapEvery, c.Gather = n.ReapEvery, n.Gather
 	c.Now, c.Trusted, c.Logger = n.Now, n.Trusted, n.Log()
 	c.Scrubber = n.Store

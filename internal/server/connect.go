@@ -34,7 +34,7 @@ func (s *Server) connect(ctx context.Context) {
 	s.Node.Listen(s.listen)
 
 	d := s.cfg.Dispatch
-	d.OnScrub, d.OnSweep, d.OnReap = s.metrics.Scrubbed, s.metrics.Swept, s.metrics.Reclaimed
+	d.OnScrub, d.OnSweep = s.metrics.Scrubbed, s.metrics.Swept
 	s.Node.Connect(d, s.sender.Deliver, s.pendingEdits)
 	s.metrics.Ask(s.sources())
 }

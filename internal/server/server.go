@@ -22,7 +22,6 @@ import (
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store/redisstore"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
@@ -128,16 +127,8 @@ func Check(cfg config.Config, log *slog.Logger) (f files, err error) {
 // with advice about its servers.
 func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err error) {
 	s.metrics = s.newMetrics()
-	var early []*task.Task // reaped while the store opens: the settings that decide where they count are not readable yet
 	c := s.cfg.Store
 	c.Logger, c.OnSync = s.log, s.metrics.Sync
-	c.OnReap = func(left []*task.Task) {
-		if s.Node == nil {
-			early = append(early, left...)
-			return
-		}
-		s.reaped(left)
-	}
 	var m engine.Medium = memory.Medium{}
 	switch {
 	case s.cfg.Redis != nil:
@@ -152,7 +143,7 @@ func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err er
 	s.Node, err = engine.Open(ctx, m, c)
 	switch {
 	case err == nil:
-		s.reaped(early)
+		s.metrics.Reaped(s.Node.Early) // the settings, which decide where they count, were not readable earlier
 		return nil
 	case s.cfg.Redis != nil:
 		return s.cfg.Redis.Explain("open", err)

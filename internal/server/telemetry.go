@@ -29,6 +29,7 @@ func (s *Server) newMetrics() *metrics.Metrics {
 // listen is called for each event of the node.
 func (s *Server) listen(happened engine.Event) {
 	s.API.Notify(happened.Changed...)
+	s.metrics.Reaped(happened.Reaped)
 	e := happened.Settled
 	if e == nil {
 		return
@@ -43,15 +44,6 @@ func (s *Server) listen(happened engine.Event) {
 func (s *Server) answered(ctx context.Context, route, method string, status int, d time.Duration) {
 	s.metrics.Request(route, method, status, d)
 	tracing.Answered(ctx, route, method, status)
-}
-
-// reaped counts the tasks after the store removed their lost leases, and the
-// deaths among them. A directory removes such leases only when it is opened.
-func (s *Server) reaped(left []*task.Task) {
-	if s.cfg.Dir != "" {
-		s.metrics.Reclaimed(len(left))
-	}
-	s.metrics.Died(left)
 }
 
 // sources returns the functions that provide values for the metrics of a server

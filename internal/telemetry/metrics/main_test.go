@@ -69,7 +69,7 @@ func full(t *testing.T) *Metrics {
 	m.Attempt("default", "default", task.Outcome{Verdict: task.Refusal, Late: time.Second}, dead)
 	m.Request("/v1/tasks", "POST", 201, 2*time.Millisecond)
 	m.Sync(5*time.Millisecond, 17)
-	m.Reclaimed(2)
+	m.Reaped([]*task.Task{left(task.Scheduled, ""), left(task.Scheduled, "")})
 	m.Swept(3)
 	m.Scrubbed(store.Scrubbed{Examined: 10, Repairs: make([]store.Repair, 1)})
 	m.Ask(Sources{

@@ -54,12 +54,10 @@ func (m *Metrics) Sync(d time.Duration, changes int) {
 	m.store.batch.Observe(float64(changes))
 }
 
-// Reclaimed counts leases that were taken back.
-func (m *Metrics) Reclaimed(n int) { m.store.reclaims.Add(float64(n)) }
-
-// Died counts the dead tasks in left, which have leases that the store took
-// back, so Config.Settings must work by then.
-func (m *Metrics) Died(left []*task.Task) {
+// Reaped counts tasks after the store took back their leases, and the deaths
+// among them, so Config.Settings must work by then.
+func (m *Metrics) Reaped(left []*task.Task) {
+	m.store.reclaims.Add(float64(len(left)))
 	for _, t := range left {
 		m.deliveries.of(t.Namespace, t.Queue).ended(t)
 	}

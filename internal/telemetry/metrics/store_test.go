@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestRemovedAndReclaimedTasksAreCounted(t *testing.T) {
 	m := New(Config{})
 	m.Swept(3)
-	m.Reclaimed(2)
+	m.Reaped([]*task.Task{left(task.Scheduled, ""), left(task.Scheduled, "")})
 	m.Scrubbed(store.Scrubbed{Examined: 100, Next: "more"})
 	m.Scrubbed(store.Scrubbed{Examined: 20, Repairs: make([]store.Repair, 4)})
 	for name, want := range map[string]float64{
