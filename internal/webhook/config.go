@@ -10,7 +10,9 @@ import (
 )
 
 // Config holds the settings of a Sender and its Guard. The zero Config sends
-// unsigned requests, to the public internet only.
+// unsigned requests, to the public internet only. Many goroutines call its
+// functions, for each attempt and mostly for each connection, so they must not
+// block.
 type Config struct {
 	// Allow opens prefixes that are closed by default: private networks, and
 	// loopback even if AllowLoopback returns false. Metadata addresses and Own
@@ -31,15 +33,13 @@ type Config struct {
 	// AllowLoopback opens this machine's own addresses while it returns true:
 	// 127.0.0.0/8, ::1 and those of its interfaces. This is right only as long
 	// as every client that can create tasks also has a shell on the machine:
-	// until a token exists. Many goroutines call it, for each connection and
-	// each attempt, so it must not block. Default: closed.
+	// until a token exists. Default: closed.
 	AllowLoopback func() bool
 
 	// Own returns addresses that are always closed: those of this server's API,
 	// of the other nodes' APIs, of the store and of the trace collector. A task
-	// that reached one would act from the server's place in the network. Many
-	// goroutines call Own, for each connection and each attempt, so it must not
-	// block. Default: none.
+	// that reached one would act from the server's place in the network. Default:
+	// none.
 	Own func() *Own
 
 	// MaxIdle is how many connections are kept open between attempts, where
@@ -49,14 +49,12 @@ type Config struct {
 	// Secrets returns the secrets that sign a queue's callbacks, newest first.
 	// Each makes a signature, so during a rotation, receivers with the old
 	// secret and receivers with the new one both accept the callback. Without
-	// secrets, callbacks are unsigned. Many goroutines call Secrets, for each
-	// attempt, so it must not block, and its result is not modified. Default:
-	// no secrets.
+	// secrets, callbacks are unsigned. The result is not modified. Default: no
+	// secrets.
 	Secrets func(namespace, queue string) []string
 
 	// Now reads the wall clock that decides when tasks are due, for the start
-	// and the lateness of attempts. Many goroutines call it, for each attempt,
-	// so it must not block. Default: time.Now.
+	// and the lateness of attempts. Default: time.Now.
 	Now func() time.Time
 
 	// Trace is called for each attempt before anything is sent. The request

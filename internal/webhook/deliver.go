@@ -17,10 +17,10 @@ import (
 // Interrupted. A reply that arrived earlier is judged by its status, even if
 // the rest of its body did not come.
 func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
-	began, wall := time.Now(), s.now()
+	began, wall := time.Now(), s.cfg.Now()
 	trace, end := "", func(task.Outcome) {}
-	if s.tracer != nil {
-		ctx, trace, end = s.tracer(ctx, d)
+	if s.cfg.Trace != nil {
+		ctx, trace, end = s.cfg.Trace(ctx, d)
 	}
 	if trace == "" {
 		trace = parentOf(d)

@@ -144,8 +144,8 @@ func (s *Sender) addOurs(l *lines, d task.Delivery, now time.Time) {
 	l.add(webhook.HeaderID, t.ID)
 	l.add(webhook.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
 	var secrets []string
-	if s.secrets != nil {
-		secrets = s.secrets(t.Namespace, t.Queue)
+	if s.cfg.Secrets != nil {
+		secrets = s.cfg.Secrets(t.Namespace, t.Queue)
 	}
 	if len(secrets) > 0 {
 		signature, err := webhook.Sign(secrets, t.ID, now, t.Request.Body)

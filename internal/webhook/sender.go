@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"time"
-
-	"github.com/foliot/foliot/internal/task"
 )
 
 const (
@@ -32,9 +30,7 @@ const (
 // shared HTTP/2 connection that stalls would delay all attempts to its host. A
 // proxy of the environment is not used, because it would bypass the guard.
 type Sender struct {
-	secrets func(namespace, queue string) []string
-	now     func() time.Time
-	tracer  func(context.Context, task.Delivery) (context.Context, string, func(task.Outcome))
+	cfg     Config
 	dialer  *dialer
 	tls     *tls.Config // of the handshakes; each adds the name of its server
 	pool    *pool
@@ -44,21 +40,18 @@ type Sender struct {
 
 // New returns a Sender with requests that the guard of cfg checks.
 func New(cfg Config) *Sender {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	closing, cancel := context.WithCancel(context.Background())
-	s := &Sender{
-		secrets: cfg.Secrets,
-		now:     cfg.Now,
-		tracer:  cfg.Trace,
+	return &Sender{
+		cfg:     cfg,
 		dialer:  newDialer(NewGuard(cfg)),
 		tls:     &tls.Config{RootCAs: cfg.Authorities, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 		pool:    newPool(cmp.Or(cfg.MaxIdle, maxIdle)),
 		closing: closing,
 		close:   cancel,
 	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	return s
 }
 
 // Close ends dials under way and closes idle connections, but attempts under way
