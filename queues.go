@@ -18,7 +18,6 @@ func (n *Node) Queues() Queues { return queues{n} }
 // queues are the queues of the namespace of a Node.
 type queues struct{ *Node }
 
-// Get implements Queues.
 func (qs queues) Get(ctx context.Context, name string) (Queue, error) {
 	for q, err := range qs.List(ctx) {
 		if err != nil || q.Name == name {
@@ -28,7 +27,6 @@ func (qs queues) Get(ctx context.Context, name string) (Queue, error) {
 	return Queue{}, translate(ofQueue, name, task.ErrNotFound)
 }
 
-// List implements Queues.
 func (qs queues) List(ctx context.Context) iter.Seq2[Queue, error] {
 	return func(yield func(Queue, error) bool) {
 		all, err := qs.core.Store.Counts(ctx)
@@ -74,7 +72,6 @@ func queueOf(name string, q *settings.QueueSettings, c task.Counts, now task.Mil
 	return out
 }
 
-// Set implements Queues.
 func (qs queues) Set(ctx context.Context, name string, l QueueLimits) error {
 	return qs.edit(ctx, name, func() settings.Edit {
 		q := *qs.settings(name)
@@ -88,7 +85,6 @@ func (qs queues) Set(ctx context.Context, name string, l QueueLimits) error {
 	})
 }
 
-// Pause implements Queues.
 func (qs queues) Pause(ctx context.Context, name string, until time.Time) error {
 	e := settings.PauseQueue{Namespace: qs.options.Namespace, Name: name, Paused: true}
 	if !until.IsZero() {
@@ -100,7 +96,6 @@ func (qs queues) Pause(ctx context.Context, name string, until time.Time) error 
 	return qs.edit(ctx, name, func() settings.Edit { return e })
 }
 
-// Resume implements Queues.
 func (qs queues) Resume(ctx context.Context, name string) error {
 	if _, err := qs.Get(ctx, name); err != nil {
 		return err

@@ -95,7 +95,6 @@ type medium struct {
 	explain func(error) error // adds advice to an error of Open
 }
 
-// Open implements engine.Medium.
 func (m medium) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened, error) {
 	if m.wrong != nil {
 		return nil, m.wrong

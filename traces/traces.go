@@ -32,14 +32,12 @@ type tracer struct{ spans trace.Tracer }
 // header is the name of a W3C traceparent.
 const header = "traceparent"
 
-// Traceparent implements foliot.Tracer.
 func (tracer) Traceparent(ctx context.Context) string {
 	to := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, to)
 	return to[header]
 }
 
-// Start implements foliot.Tracer.
 func (t tracer) Start(ctx context.Context, c *foliot.Call, traceparent string) (context.Context, func(error)) {
 	options := []trace.SpanStartOption{
 		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(

@@ -57,7 +57,6 @@ type window struct {
 	leftOut int
 }
 
-// Handle implements slog.Handler.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelInfo {
 		return h.Handler.Handle(ctx, r)
@@ -117,12 +116,10 @@ func (c *counts) windowLocked(r slog.Record, kind string) *window {
 	return w
 }
 
-// WithAttrs implements slog.Handler.
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return handler{h.Handler.WithAttrs(attrs), h.counts}
 }
 
-// WithGroup implements slog.Handler.
 func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.Handler.WithGroup(name), h.counts}
 }

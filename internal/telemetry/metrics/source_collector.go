@@ -69,7 +69,6 @@ type sourceCollector struct {
 // sources decide which metrics there are.
 func (c *sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector.
 func (c *sourceCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), sourceTimeout)
 	defer cancel()
