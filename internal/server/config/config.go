@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -88,13 +89,8 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 			return cfg, usage.Errorf("--receiver-ca", "%v", err)
 		}
 	}
-	if err := f.checkListening(cfg.Proxies); err != nil {
+	if err := cmp.Or(f.checkListening(cfg.Proxies), f.checkBounds()); err != nil {
 		return cfg, err
-	}
-	for _, check := range []func() error{f.checkDurations, f.checkNumbers} {
-		if err := check(); err != nil {
-			return cfg, err
-		}
 	}
 	if f.Grace == 0 {
 		cfg.Dispatch.Grace = -1 // zero means the default there
@@ -161,7 +157,7 @@ func (f *Flags) checkListening(proxies []netip.Prefix) error {
 	return nil
 }
 
-func (f *Flags) checkDurations() error {
+func (f *Flags) checkBounds() error {
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
@@ -173,10 +169,6 @@ func (f *Flags) checkDurations() error {
 	if f.Grace < 0 {
 		return usage.Errorf("--grace", "%v is negative", f.Grace)
 	}
-	return nil
-}
-
-func (f *Flags) checkNumbers() error {
 	for _, n := range []struct {
 		flag        string
 		value, most int
