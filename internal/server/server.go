@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/engine/directory"
 	"github.com/foliot/foliot/internal/engine/memory"
@@ -75,7 +76,8 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, 
 		err = cfg.CheckOpen(secured)
 	}
 	if err == nil {
-		s.tracer, err = newTracer(cfg.Tracing, log)
+		cfg.Tracing.Version, cfg.Tracing.Logger = buildinfo.Version(), log
+		s.tracer, err = tracing.New(cfg.Tracing)
 	}
 	if err != nil {
 		s.listener.Close()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/foliot/foliot/internal/buildinfo"
@@ -69,16 +68,7 @@ func (s *Server) sources() metrics.Sources {
 		from.Standing = s.Node.Store.Standing
 	}
 	if s.tracer != nil {
-		from.Spans = func() metrics.Spans { return metrics.Spans(s.tracer.Counts()) }
+		from.Spans = s.tracer.Counts
 	}
 	return from
-}
-
-// newTracer returns a tracer, or nil if c names no collector.
-func newTracer(c tracing.Config, log *slog.Logger) (*tracing.Tracer, error) {
-	if c.Endpoint == "" {
-		return nil, nil
-	}
-	c.Version, c.Logger = buildinfo.Version(), log
-	return tracing.New(c)
 }

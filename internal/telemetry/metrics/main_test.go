@@ -91,7 +91,7 @@ func full(t *testing.T) *Metrics {
 		Standing: func() store.Standing {
 			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Lost: 1}}
 		},
-		Spans: func() Spans { return Spans{Exported: 4} },
+		Spans: func() (exported, failed, dropped uint64) { return 4, 0, 0 },
 	})
 	return m
 }

@@ -92,10 +92,10 @@ func (c *sourceCollector) Collect(out chan<- prometheus.Metric) {
 		to.certificate(s.Certificate())
 	}
 	if s.Spans != nil {
-		n := s.Spans()
-		to.counter(spansDesc, n.Exported, "exported")
-		to.counter(spansDesc, n.Failed, "failed")
-		to.counter(spansDesc, n.Dropped, "dropped")
+		exported, failed, dropped := s.Spans()
+		to.counter(spansDesc, exported, "exported")
+		to.counter(spansDesc, failed, "failed")
+		to.counter(spansDesc, dropped, "dropped")
 	}
 	if s.Standing != nil {
 		to.standing(s.Standing())

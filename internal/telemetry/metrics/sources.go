@@ -21,7 +21,7 @@ type Sources struct {
 	Disk        func() (Disk, error)
 	Connections func() int                               // open connections of API clients
 	Certificate func() (notAfter time.Time, broken bool) // of the TLS files: see httpserver.Certificates
-	Spans       func() Spans
+	Spans       func() (exported, failed, dropped uint64)
 	Standing    func() store.Standing // nil: the store has one node
 }
 
@@ -36,6 +36,3 @@ type Disk struct {
 	Used       uint64 // by the store
 	Free, Size uint64 // of the file system
 }
-
-// Spans counts the spans that tracing tried to export, by result.
-type Spans struct{ Exported, Failed, Dropped uint64 }

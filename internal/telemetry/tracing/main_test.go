@@ -132,3 +132,11 @@ func delivery(trace string) task.Delivery {
 		},
 	}}
 }
+
+// counts are the results of Tracer.Counts.
+type counts struct{ Exported, Failed, Dropped uint64 }
+
+func countsOf(t *Tracer) (c counts) {
+	c.Exported, c.Failed, c.Dropped = t.Counts()
+	return c
+}

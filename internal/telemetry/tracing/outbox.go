@@ -86,7 +86,3 @@ func (c *counting) Shutdown(context.Context) error {
 	close(c.done)
 	return nil
 }
-
-func (o *outbox) counts() counts {
-	return counts{Exported: o.exported.Load(), Failed: o.failed.Load(), Dropped: o.dropped.Load()}
-}

@@ -34,7 +34,7 @@ func TestACollectorThatHangsCostsSpansAndNothingElse(t *testing.T) {
 	const many = 2 * maxWaiting
 	tr := tracer(t, hanging(t).URL)
 	attempts(t, tr, many) // if one waited for the collector, it would wait until the end of the test
-	c := tr.Counts()
+	c := countsOf(tr)
 	if waiting := many - c.Dropped; waiting > maxWaiting+2*maxBatch {
 		t.Errorf("%d spans are in memory, at most %d may be", waiting, maxWaiting+2*maxBatch)
 	}
@@ -50,7 +50,7 @@ func TestAStopWaitsForTheCollectorNoLongerThanItMay(t *testing.T) {
 	if took := time.Since(began); err == nil || took > closeTimeout {
 		t.Errorf("Close took %v and said %v", took, err)
 	}
-	if c := tr.Counts(); c.Failed+c.Dropped != maxBatch+7 {
+	if c := countsOf(tr); c.Failed+c.Dropped != maxBatch+7 {
 		t.Errorf("%+v, want all %d accounted for", c, maxBatch+7)
 	}
 	attempts(t, tr, 1) // after the end: nothing blocks
@@ -61,7 +61,7 @@ func TestEverySpanThatWaitsIsExportedAtAStop(t *testing.T) {
 	tr := tracer(t, r.URL)
 	attempts(t, tr, maxBatch+7)
 	closed(t, tr)
-	if c := tr.Counts(); c.Exported != maxBatch+7 || len(r.spans) != maxBatch+7 {
+	if c := countsOf(tr); c.Exported != maxBatch+7 || len(r.spans) != maxBatch+7 {
 		t.Errorf("%+v, the collector has %d", c, len(r.spans))
 	}
 	if err := tr.Close(t.Context()); err != nil {
@@ -82,7 +82,7 @@ func TestABusyCollectorIsAskedAgain(t *testing.T) {
 	tr := tracer(t, r.URL, func(c *Config) { c.Headers = map[string]string{"X-Key": "k"} })
 	attempts(t, tr, 1)
 	closed(t, tr)
-	if c := tr.Counts(); c.Exported != 1 || calls.Load() != 2 {
+	if c := countsOf(tr); c.Exported != 1 || calls.Load() != 2 {
 		t.Errorf("%+v after %d calls", c, calls.Load())
 	}
 	if r.headers[0].Get("X-Key") != "k" {
@@ -107,7 +107,7 @@ func TestACollectorThatRefusesIsLoggedOnceAndNotAskedAgain(t *testing.T) {
 		})
 		attempts(t, tr, maxBatch+7)
 		_ = tr.Close(t.Context()) // reports that some were not accepted
-		if c := tr.Counts(); c.Failed != maxBatch+7 || calls.Load() < 2 || calls.Load() > 4 {
+		if c := countsOf(tr); c.Failed != maxBatch+7 || calls.Load() < 2 || calls.Load() > 4 {
 			t.Errorf("%d: %+v after %d calls", status, c, calls.Load())
 		}
 		if n := strings.Count(log.String(), "spans were lost: the export failed"); n != 1 || strings.Contains(log.String(), "secret") {

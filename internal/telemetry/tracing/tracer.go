@@ -54,9 +54,12 @@ const scope = "github.com/foliot/foliot"
 // format is the format of span contexts in HTTP headers: W3C Trace Context.
 var format propagation.TraceContext
 
-// New returns a tracer for a configuration of FromEnvironment, and does not call
-// the collector before there are spans.
+// New returns a tracer for a configuration of FromEnvironment, or nil if it names
+// no collector. New does not call the collector before there are spans.
 func New(config Config) (*Tracer, error) {
+	if config.Endpoint == "" {
+		return nil, nil
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -108,17 +111,12 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// counts counts the sampled spans by result.
-type counts struct {
-	Exported uint64
-	Failed   uint64 // the collector refused them, or did not accept them in time before the end
-	Dropped  uint64 // the queue was full
-}
-
-// Counts returns the counts since New.
-func (t *Tracer) Counts() counts {
+// Counts returns the numbers of sampled spans since New by result. The collector
+// refused those that failed, or did not accept them in time before the end, and
+// the queue was full for those that were dropped.
+func (t *Tracer) Counts() (exported, failed, dropped uint64) {
 	if t == nil {
-		return counts{}
+		return 0, 0, 0
 	}
-	return t.outbox.counts()
+	return t.outbox.exported.Load(), t.outbox.failed.Load(), t.outbox.dropped.Load()
 }
