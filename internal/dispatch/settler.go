@@ -99,7 +99,9 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 				continue
 			}
 			d.count.settled(a.outcome, r.Task)
-			d.offerRetry(now, r.Task)
+			if r.Task.State == task.Scheduled { // the hint of the store, which says the same, may be lost
+				d.planner.Offer(now, r.Task.Entry())
+			}
 		}
 	})
 	for i, r := range replies {
@@ -109,14 +111,6 @@ func (d *Dispatcher) settled(batch []*attempt, replies []store.Reply, repeated b
 	}
 	if stale > 0 && !repeated {
 		d.config.Logger.Error("leases ended before their outcomes were settled: their tasks will be sent again", "stale", stale)
-	}
-}
-
-// offerRetry offers a task that will be tried again to the planner, because the
-// store's hint, which says the same, may be lost.
-func (d *Dispatcher) offerRetry(now task.Millis, t *task.Task) {
-	if t.State == task.Scheduled {
-		d.planner.Offer(now, t.Entry())
 	}
 }
 

@@ -213,3 +213,8 @@ func (answer names) reply(query []byte) []byte {
 	}
 	return reply
 }
+
+// traceparent returns the traceparent of an attempt of a task without a trace.
+func traceparent(id string, number int) string {
+	return parentOf(task.Delivery{Task: &task.Task{ID: id}, Number: number})
+}

@@ -16,8 +16,8 @@ type Own struct {
 
 // onPort holds the addresses of a port.
 type onPort struct {
-	addrs map[netip.Addr]struct{} // without unspecified ones
-	local bool                    // every address of this machine is included
+	addrs map[netip.Addr]bool // without unspecified ones: most IPv6 addresses have four zero bytes at one of the positions
+	local bool                // every address of this machine is included
 }
 
 // NewOwn returns the set of the addresses in list.
@@ -26,12 +26,12 @@ func NewOwn(list []netip.AddrPort) *Own {
 	for _, addr := range list {
 		a, p := plain(addr.Addr()), o.ports[addr.Port()]
 		if p.addrs == nil {
-			p.addrs = map[netip.Addr]struct{}{}
+			p.addrs = map[netip.Addr]bool{}
 		}
 		if a.IsUnspecified() {
 			p.local = true
 		} else {
-			p.addrs[a] = struct{}{}
+			p.addrs[a] = true
 		}
 		o.ports[addr.Port()] = p
 	}
@@ -53,19 +53,11 @@ func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
 	if !used { // the usual case
 		return false
 	}
-	if at.has(a) || at.local && g.isLocal(a) {
+	if at.addrs[a] || at.local && g.isLocal(a) {
 		return true
 	}
 	return !a.Is4() && !a.IsLoopback() && slices.ContainsFunc(embeddings, func(place [4]int) bool {
 		inner := embedded(a, place)
-		return at.has(inner) || at.local && g.machine.has(inner)
+		return at.addrs[inner] || at.local && g.machine.has(inner)
 	})
-}
-
-// has reports whether a itself is one of the addresses. An unspecified address
-// never is, because most IPv6 addresses have four zero bytes at one of the
-// positions.
-func (p onPort) has(a netip.Addr) bool {
-	_, found := p.addrs[a]
-	return found
 }

@@ -169,22 +169,17 @@ func (s *Sender) addOurs(l *lines, d task.Delivery, now time.Time) {
 }
 
 // parentOf returns the traceparent of an attempt without a tracer: the one with
-// which the task was created, or one that stands for the task.
+// which the task was created, or else one trace for all attempts of the task, and a
+// span for each. Such a trace is marked as sampled, because the usual sampler follows
+// its parent, and would otherwise drop the receiver's own spans.
 func parentOf(d task.Delivery) string {
 	if d.Task.Trace != "" {
 		return d.Task.Trace
 	}
-	return traceparent(d.Task.ID, d.Number)
-}
-
-// traceparent returns a W3C trace context: one trace for all attempts of a task,
-// and a span for each. It is marked as sampled, because the usual sampler follows
-// its parent, and would otherwise drop the receiver's own spans.
-func traceparent(id string, number int) string {
 	var room [128]byte
-	seed := append(room[:0], id...)
+	seed := append(room[:0], d.Task.ID...)
 	trace := sha256.Sum256(seed)
-	seed = strconv.AppendInt(append(seed, '/'), int64(number), 10)
+	seed = strconv.AppendInt(append(seed, '/'), int64(d.Number), 10)
 	span := sha256.Sum256(seed)
 
 	var text [len("00-") + 2*16 + len("-") + 2*8 + len("-01")]byte

@@ -37,7 +37,7 @@ func (fileFlag) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Value
 	if path == "" {
 		return nil
 	}
-	data, info, err := readFile(path)
+	data, info, err := fileaccess.ReadUpTo(path, fileaccess.Unaltered, MaxFile)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
@@ -51,12 +51,6 @@ func (fileFlag) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Value
 	*values = read
 	ctx.AddResolver(values)
 	return nil
-}
-
-// readFile returns the content and the access mode of the file, but refuses a file
-// that other users may write to.
-func readFile(path string) ([]byte, fs.FileInfo, error) {
-	return fileaccess.ReadUpTo(path, fileaccess.Unaltered, MaxFile)
 }
 
 // CheckSecrets returns an error if other users may read the file and a value in
