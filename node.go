@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -87,20 +86,12 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	if o.AllNamespaces {
 		of = ""
 	}
+	host, _ := os.Hostname() // "" if it is unknown
 	core.Connect(dispatch.Config{
-		Slots: slots, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: holder(), Hangs: n.hangs,
+		Slots: slots, Handlers: o.Concurrency, Kinds: kinds, KindsOf: of, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()), Hangs: n.hangs,
 		LeaseFor: o.Lease, Grace: o.Grace,
 	}, n.deliver, nil)
 	return n, nil
-}
-
-// holder returns a name of this process for its leases.
-func holder() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "?"
-	}
-	return host + "/" + strconv.Itoa(os.Getpid())
 }
 
 // makeNamespace creates the namespace of the options unless it exists.

@@ -13,33 +13,25 @@ import (
 // it waits.
 const limitNode planner.Limit = "node"
 
-// details has the sentence about each limit, with the namespace, the queue, the
-// destination or the kind as its argument.
-var details = map[planner.Limit]struct {
-	format string
-	of     func(*task.Task) string
-}{
-	planner.LimitSuspended:      {"the namespace %[1]s is suspended; foliot namespace set %[1]s --no-suspended resumes it", namespaceOf},
-	planner.LimitPurge:          {"the queue %s is being purged, which cancels the task", queueOf},
-	planner.LimitPause:          {"the queue %[1]s is paused; foliot queue resume %[1]s resumes it", queueOf},
-	planner.LimitRunner:         {"this process does not run tasks to %s; start one that does", destinationOf},
-	planner.LimitBreaker:        {"attempts at %s failed repeatedly, so its breaker is not closed; correct the receiver", destinationOf},
-	planner.LimitRetryAfter:     {"%s asked for a delay (Retry-After)", destinationOf},
-	planner.LimitPerDestination: {"the queue %[1]s allows no more attempts at its destination at once; foliot queue set %[1]s --per-destination changes it", queueOf},
-	planner.LimitUnsent:         {"for a local reason, the server could not send the last request to %s; its log shows more", destinationOf},
-	planner.LimitConcurrency:    {"the concurrency of the queue %[1]s is used up; foliot queue set %[1]s --concurrency changes it", queueOf},
-	planner.LimitRate:           {"the rate of the queue %[1]s is used up; foliot queue set %[1]s --rate changes it", queueOf},
-	planner.LimitKind:           {"no more handlers of %s may run at once", destinationOf},
-	planner.LimitQuarantine:     {"tasks like %s may have ended the process, so one of them runs at a time", nameOf},
-	planner.LimitSlots:          {"the server has no free slot for attempts at %s; foliot top shows more", destinationOf},
-	limitNode:                   {"this server does not own the shard of %s; ask the owner, which foliot cluster shards shows", nameOf},
-	planner.LimitTurn:           {"nothing holds %s back: tasks that became due earlier or have a higher priority start first", nameOf},
+// details has the sentence about each limit. Its arguments are the namespace, the
+// queue, the destination or kind, and the name of the task.
+var details = map[planner.Limit]string{
+	planner.LimitSuspended:      "the namespace %[1]s is suspended; foliot namespace set %[1]s --no-suspended resumes it",
+	planner.LimitPurge:          "the queue %[2]s is being purged, which cancels the task",
+	planner.LimitPause:          "the queue %[2]s is paused; foliot queue resume %[2]s resumes it",
+	planner.LimitRunner:         "this process does not run tasks to %[3]s; start one that does",
+	planner.LimitBreaker:        "attempts at %[3]s failed repeatedly, so its breaker is not closed; correct the receiver",
+	planner.LimitRetryAfter:     "%[3]s asked for a delay (Retry-After)",
+	planner.LimitPerDestination: "the queue %[2]s allows no more attempts at its destination at once; foliot queue set %[2]s --per-destination changes it",
+	planner.LimitUnsent:         "for a local reason, the server could not send the last request to %[3]s; its log shows more",
+	planner.LimitConcurrency:    "the concurrency of the queue %[2]s is used up; foliot queue set %[2]s --concurrency changes it",
+	planner.LimitRate:           "the rate of the queue %[2]s is used up; foliot queue set %[2]s --rate changes it",
+	planner.LimitKind:           "no more handlers of %[3]s may run at once",
+	planner.LimitQuarantine:     "tasks like %[4]s may have ended the process, so one of them runs at a time",
+	planner.LimitSlots:          "the server has no free slot for attempts at %[3]s; foliot top shows more",
+	limitNode:                   "this server does not own the shard of %[4]s; ask the owner, which foliot cluster shards shows",
+	planner.LimitTurn:           "nothing holds %[4]s back: tasks that became due earlier or have a higher priority start first",
 }
-
-func nameOf(t *task.Task) string        { return t.Name }
-func namespaceOf(t *task.Task) string   { return t.Namespace }
-func queueOf(t *task.Task) string       { return t.Queue }
-func destinationOf(t *task.Task) string { return t.Request.Destination }
 
 // WaitsFor implements api.Engine, and returns nil if the task is not scheduled,
 // or if it is not due and no setting holds it.
@@ -56,8 +48,7 @@ func (n *Node) WaitsFor(t *task.Task) *wire.WaitsFor {
 			by, until = limitNode, time.Time{}
 		}
 	}
-	d := details[by]
-	w := &wire.WaitsFor{Reason: string(by), Detail: fmt.Sprintf(d.format, d.of(t))}
+	w := &wire.WaitsFor{Reason: string(by), Detail: fmt.Sprintf(details[by], t.Namespace, t.Queue, t.Request.Destination, t.Name)}
 	if !until.IsZero() {
 		w.Until = wire.FormatTime(until)
 	}

@@ -25,7 +25,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	if trace == "" {
 		trace = parentOf(d)
 	}
-	x := exchange{Delivery: d, ctx: ctx, deadline: began.Add(timeoutOf(d.Task)), trace: trace}
+	x := exchange{Delivery: d, ctx: ctx, deadline: began.Add(d.Task.Timeout), trace: trace}
 	o := s.run(&x)
 	o.Late, o.Waited = d.Late(wall), d.Waited
 	if !x.sent.IsZero() {
@@ -36,11 +36,4 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	o.Latency = time.Since(began)
 	end(o)
 	return o
-}
-
-func timeoutOf(t *task.Task) time.Duration {
-	if t.Timeout > 0 {
-		return t.Timeout
-	}
-	return task.DefaultTimeout
 }

@@ -39,9 +39,9 @@ func (x *exchange) failed(err error) task.Outcome {
 
 func (x *exchange) timedOut() string {
 	if x.sent.IsZero() {
-		return fmt.Sprintf("no connection to %s within %s", x.Task.Request.Destination, timeoutOf(x.Task))
+		return fmt.Sprintf("no connection to %s within %s", x.Task.Request.Destination, x.Task.Timeout)
 	}
-	return fmt.Sprintf("no reply within %s", timeoutOf(x.Task))
+	return fmt.Sprintf("no reply within %s", x.Task.Timeout)
 }
 
 // sentence explains in plain words why no reply came from destination.

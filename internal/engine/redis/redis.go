@@ -37,10 +37,7 @@ type Medium struct{ Config redisstore.Config }
 // Embedded returns the medium of a program that embeds Foliot, with an address
 // that shows operators where the program runs.
 func Embedded() (m Medium) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
+	host, _ := os.Hostname() // "" if it is unknown
 	m.Config.Address, m.Config.Embedded = host+":"+strconv.Itoa(os.Getpid()), true
 	return m
 }
