@@ -73,6 +73,15 @@ func (t *Timer) halt() bool {
 	return t.haltLocked()
 }
 
+// haltPending is halt for a timer that All has yielded with this ID. It does
+// nothing if the callback has begun since then, because a series stays armed
+// while its function runs.
+func (t *Timer) haltPending(id ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.id == id && t.haltLocked()
+}
+
 func (t *Timer) haltLocked() (was bool) {
 	was = t.armed
 	t.disarmLocked()

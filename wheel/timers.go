@@ -198,7 +198,7 @@ func (t *Timers) Stats() Stats { return t.use().Stats() }
 // holds no lock while it yields.
 func (t *Timers) Drain() iter.Seq2[*Timer, func()] {
 	return func(yield func(*Timer, func()) bool) {
-		for _, timer := range t.use().All() {
+		for id, timer := range t.use().All() {
 			var f func()
 			switch x := timer.act.(type) {
 			case callback:
@@ -208,7 +208,7 @@ func (t *Timers) Drain() iter.Seq2[*Timer, func()] {
 			case *schedule:
 				f = x.f
 			}
-			if f != nil && timer.halt() && !yield(timer, f) {
+			if f != nil && timer.haltPending(id) && !yield(timer, f) {
 				return
 			}
 		}

@@ -239,6 +239,33 @@ func TestDrainReturnsTheFunctionsThatArePending(t *testing.T) {
 	})
 }
 
+// Drain reads 128 timers at a time, so a series can begin to run after Drain has
+// read it.
+func TestDrainLeavesASeriesWhoseFunctionRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tm := NewTimers(Config{Shards: 1})
+		release := make(chan bool)
+		first := tm.AfterFunc(time.Hour, func() {})
+		runs := 0
+		series := tm.Every(time.Minute, func() { runs++; <-release }, EveryOptions{})
+		for timer := range tm.Drain() {
+			if timer != first {
+				t.Error("drained a series while its function runs")
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		release <- true
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if runs != 2 {
+			t.Errorf("%d runs of a series that was not drained", runs)
+		}
+		close(release)
+		series.Stop()
+	})
+}
+
 // Each function runs once, or is drained once.
 func TestDrainUnderContentionLosesNoFunction(t *testing.T) {
 	for range 20 {
