@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/page"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Access is the set of rights of a request, which apply to all namespaces of
@@ -49,6 +50,7 @@ func New(n *foliot.Node, allow func(*http.Request) Access) *Server {
 	server := api.New(api.Config{
 		Authorize: func(r *http.Request) *settings.AccessToken { return tokenOf(allow, r) },
 		Engine:    core,
+		BodyLimit: task.MaxBody, // as the Node
 		Page:      page.Handler(),
 		Version:   buildinfo.Version(),
 		Now:       core.Latest,

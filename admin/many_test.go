@@ -291,3 +291,56 @@ func TestSeveralServersOfANodeNoticeTheEndOfATaskUntilTheyAreClosed(t *testing.T
 		}
 	})
 }
+
+// A Remote must not fail for a value that a Node accepts, nor name another
+// failure.
+func TestARemoteAnswersWrongNamesAndLargeArgumentsAsANodeDoes(t *testing.T) {
+	_, _, schedulers := both(t)
+	for name, s := range schedulers {
+		ctx := t.Context()
+		for _, wrong := range []string{"", "two words", "..", "a/b", strings.Repeat("x", 300), "@hourly"} {
+			_, cancel := s.Cancel(ctx, wrong)
+			many, err := s.CancelMany(ctx, []string{wrong})
+			fatal.If(t, err)
+			_, queue := s.Queues().Get(ctx, wrong)
+			for what, err := range map[string]error{
+				"cancel": cancel, "cancel many": many[0].Err, "queue": queue, "resume": s.Queues().Resume(ctx, wrong), "unschedule": s.Unschedule(ctx, wrong),
+			} {
+				if !errors.Is(err, foliot.ErrNotFound) {
+					t.Errorf("%s, %s of %.20q: %v", name, what, wrong, err)
+				}
+			}
+			_, put := closeOrder.Put(ctx, s, wrong, foliot.In(0), order{})
+			if pause := s.Queues().Pause(ctx, wrong, time.Time{}); !errors.Is(put, foliot.ErrInvalid) || !errors.Is(pause, foliot.ErrInvalid) {
+				t.Errorf("%s, put and pause of %.20q: %v, %v", name, wrong, put, pause)
+			}
+		}
+		for what, err := range map[string]error{
+			"the zero Item": first(s.CreateMany(ctx, []foliot.Item{{}})), "a priority": errOf(closeOrder.In(ctx, s, name, 0, order{}, foliot.Priority(9))),
+		} {
+			if !errors.Is(err, foliot.ErrInvalid) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+		for _, size := range []int{300 << 10, 1<<20 - 100} {
+			large := order{ID: strings.Repeat("x", size)}
+			fatal.If(t, errOf(closeOrder.Put(ctx, s, name+"-large", foliot.In(time.Hour), large)))
+			fatal.If(t, closeOrder.Schedule(ctx, s, name+"-large", foliot.Every(time.Hour), large))
+		}
+		for _, f := range []foliot.Filter{{States: []foliot.State{"held"}}, {Labels: map[string]string{"a=b": "c"}}} {
+			for i, err := range s.List(ctx, f) {
+				if !errors.Is(err, foliot.ErrInvalid) || f.Labels != nil {
+					t.Errorf("%s lists by %+v: %+v, %v", name, f, i, err)
+				}
+			}
+		}
+	}
+}
+
+// first returns the error of the first result, or of the call.
+func first(results []foliot.Result, err error) error {
+	if len(results) == 0 {
+		return err
+	}
+	return results[0].Err
+}

@@ -17,7 +17,7 @@ type queues struct{ client client.Queues }
 func (qs queues) Get(ctx context.Context, name string) (foliot.Queue, error) {
 	q, err := qs.client.Get(ctx, name)
 	if err != nil {
-		return foliot.Queue{}, translate("queue", name, err)
+		return foliot.Queue{}, ofQueue(name, err)
 	}
 	return queueOf(q), nil
 }
@@ -82,5 +82,13 @@ func (qs queues) Pause(ctx context.Context, name string, until time.Time) error 
 
 func (qs queues) Resume(ctx context.Context, name string) error {
 	_, err := qs.client.Resume(ctx, name)
-	return translate("queue", name, err)
+	return ofQueue(name, err)
+}
+
+// ofQueue is translate for the calls that find no queue of an impossible name.
+func ofQueue(name string, err error) error {
+	if err = translate("queue", name, err); errors.Is(err, foliot.ErrInvalid) {
+		return &foliot.Error{Noun: "queue", Name: name, Err: foliot.ErrNotFound, Detail: "no such queue"}
+	}
+	return err
 }

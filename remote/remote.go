@@ -298,7 +298,7 @@ func kindOf(e *client.Error) error {
 	switch kind := kinds[e.Code]; {
 	case kind != nil:
 		return kind
-	case e.Status == 400 || e.Status == 413:
+	case e.Status == 400 || e.Status == 413 || e.Status == 0: // 0: the client refused the call
 		return foliot.ErrInvalid
 	case e.Status == 429 || e.Status == 503:
 		return foliot.ErrUnavailable
