@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client/internal/conn"
 	"github.com/foliot/foliot/client/internal/convert"
+	"github.com/foliot/foliot/internal/timespan"
 )
 
 // CallOption changes one call. The comment of each method lists the options that
@@ -52,6 +53,11 @@ func Expect(n int) CallOption {
 // Until sets the time at which a pause ends by itself.
 func Until(t time.Time) CallOption {
 	return CallOption{conn.Option{Name: "Until", Value: convert.Instant(t)}}
+}
+
+// For sets how long a pause lasts, counted by the server.
+func For(d time.Duration) CallOption {
+	return CallOption{conn.Option{Name: "For", Value: timespan.Text(d)}}
 }
 
 // Force makes a call of package client/admin go on although the server can then

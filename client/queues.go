@@ -99,15 +99,18 @@ func (qs Queues) Delete(ctx context.Context, name string, opts ...CallOption) (*
 
 // Pause stops a queue, so no attempt starts, except of tasks that are run by
 // hand; attempts under way go on, and the tasks are kept. The pause lasts until
-// Resume, or until the time of the option. Options: Until.
+// Resume, or until the time of the option. Options: Until, For.
 func (qs Queues) Pause(ctx context.Context, name string, opts ...CallOption) (*Queue, error) {
 	var p wire.PauseInput
 	for _, o := range given(opts) {
-		if o.Name == "Until" {
+		switch o.Name {
+		case "Until":
 			p.Until = o.Value
+		case "For":
+			p.For = o.Value
 		}
 	}
-	return qs.one(ctx, "pause queue", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Send: p, Takes: "Until", Options: given(opts), Repeatable: true})
+	return qs.one(ctx, "pause queue", name, &conn.Call{Method: http.MethodPost, Path: "/pause", Send: p, Takes: "Until For", Options: given(opts), Repeatable: true})
 }
 
 // Resume ends a pause, so tasks that became due start at once, within the

@@ -150,8 +150,8 @@ Examples:
 
 func (c *queuePauseCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
 	var opts []client.CallOption
-	if c.For != 0 {
-		opts = append(opts, client.Until(time.Now().Add(c.For)))
+	if c.For != 0 { // not Until: the clock of this machine may differ from the clock of the server
+		opts = append(opts, client.For(c.For))
 	}
 	q, err := api.Queues.Pause(ctx, c.Queue, opts...)
 	return printChanged(con, q, err, "%s is %s", c.Queue)
