@@ -163,7 +163,11 @@ func (c *coder[T]) skip(s *recurrence.Skip) {
 		why = stored
 	}
 	text(c, 3, &why)
-	if s.Why = why; why == stored {
+	switch {
+	case !c.reads: // other goroutines may read s
+	case why == stored:
 		s.Why = recurrence.SkippedMissed
+	default:
+		s.Why = why
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -157,4 +158,16 @@ func TestMissedInstantsKeepTheirStoredWord(t *testing.T) {
 	if err != nil || got.Recur.Skipped != want.Recur.Skipped || !bytes.Contains(data, []byte("misfire")) || bytes.Contains(data, []byte("missed")) {
 		t.Errorf("%v, %+v: %q", err, got.Recur, data)
 	}
+}
+
+// Under the race detector: a record is shared, so to encode it must not write to
+// it.
+func TestARecordIsReadWhileItIsEncoded(t *testing.T) {
+	shared := nightly()
+	shared.Recur.Skipped.Why = recurrence.SkippedMissed
+	var encoding sync.WaitGroup
+	for range 2 {
+		encoding.Go(func() { AppendRecord(nil, shared) })
+	}
+	encoding.Wait()
 }
