@@ -48,6 +48,14 @@ func (e *Event) describe(h http.Header) {
 	e.Task, e.Queue, e.Schedule = h.Get(HeaderTask), h.Get(HeaderQueue), h.Get(HeaderSchedule)
 	e.DueAt, _ = time.Parse(time.RFC3339, h.Get(HeaderDueAt))
 	e.Instant, _ = time.Parse(time.RFC3339, h.Get(HeaderInstant))
-	e.Attempt, _ = strconv.Atoi(h.Get(HeaderAttempt))
-	e.MaxAttempts, _ = strconv.Atoi(h.Get(HeaderMaxAttempts))
+	e.Attempt, e.MaxAttempts = number(h.Get(HeaderAttempt)), number(h.Get(HeaderMaxAttempts))
+}
+
+// number returns 0 for a text that is no number, or is too large.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
 }

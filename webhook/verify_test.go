@@ -289,6 +289,10 @@ func TestAnEventHasTheHeadersOfItsAttempt(t *testing.T) {
 	if e, err = Verify([]string{older}, h, nil, at(sent)); err != nil || !e.DueAt.IsZero() || !e.Instant.IsZero() || e.Attempt != 0 {
 		t.Errorf("malformed headers that are not signed: %+v, %v", e, err)
 	}
+	h.Set(HeaderAttempt, strings.Repeat("9", 40))
+	if e, err = Verify([]string{older}, h, nil, at(sent)); err != nil || e.Attempt != 0 {
+		t.Errorf("an attempt without end: %+v, %v", e, err)
+	}
 }
 
 func TestASecretIsReadStrictly(t *testing.T) {
