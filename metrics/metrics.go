@@ -21,8 +21,10 @@ import (
 )
 
 // New returns a collector that counts the work of n from now on, so call it
-// before Run, and once for each Node. A scrape reads the number of tasks by state
-// and the oldest overdue task of each queue, which takes a few milliseconds.
+// before Run, and once for each Node. A program with several Nodes gives each a
+// label of its own, with prometheus.WrapRegistererWith. A scrape reads the number
+// of tasks by state and the oldest overdue task of each queue, which takes a few
+// milliseconds.
 func New(n *foliot.Node) prometheus.Collector {
 	core := engine.Of(n)
 	m := metrics.New(metrics.Config{

@@ -95,3 +95,14 @@ func TestOnlyAProgramWithMetricsLinksPrometheus(t *testing.T) {
 		}
 	}
 }
+
+func TestSeveralNodesHaveALabelEach(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	for _, shop := range []string{"north", "south"} {
+		n := foliottest.Start(t, new(foliot.Mux))
+		prometheus.WrapRegistererWith(prometheus.Labels{"shop": shop}, registry).MustRegister(metrics.New(n))
+	}
+	if _, err := registry.Gather(); err != nil {
+		t.Error(err)
+	}
+}
