@@ -39,7 +39,7 @@ var layers = []layer{
 		path: "admin", may: []string{
 			".", "internal/api", "internal/buildinfo", "internal/engine", "internal/page", "internal/settings", "internal/task",
 		},
-		tests: []string{"client", "client/admin", "foliottest", "remote", "webhook"}, shipped: true,
+		tests: []string{"client", "client/admin", "foliottest", "internal/engine/memory", "internal/store", "remote", "webhook"}, shipped: true,
 		why: "only a program that serves the API links it",
 	},
 	{

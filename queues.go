@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -116,7 +117,14 @@ func (qs queues) edit(ctx context.Context, name string, edit func() settings.Edi
 		if err == nil {
 			err = replies[0].Err
 		}
-		if !errors.Is(err, task.ErrPrecondition) || tries == maxConflicts {
+		switch conflict := errors.Is(err, task.ErrPrecondition); {
+		case conflict && tries < maxConflicts:
+		case conflict:
+			return &Error{ofQueue, name, ErrUnavailable, "other processes change its settings at the same time: repeat the call"}
+		case err == nil && len(replies[0].Unconfirmed) > 0:
+			return &Error{ofQueue, name, ErrUnavailable, "the change is made, but after two seconds these processes had not applied it: " +
+				strings.Join(replies[0].Unconfirmed, ", ") + "; repeat the call to see if they have"}
+		default:
 			return translate(ofQueue, name, err)
 		}
 	}

@@ -98,7 +98,9 @@ type Filter struct {
 
 // Queues returns and changes the queues of a Scheduler. A queue exists if it has
 // tasks, or if its settings were changed. Errors are an *Error, as those of a
-// Scheduler. A later version may add methods here too.
+// Scheduler. On a Redis, a change waits up to two seconds until all processes
+// have applied it. If some have not, the error is ErrUnavailable and names them.
+// A later version may add methods here too.
 type Queues interface {
 	// Get returns a queue, or ErrNotFound if it has neither tasks nor settings.
 	Get(ctx context.Context, name string) (Queue, error)

@@ -17,7 +17,13 @@ import (
 	"github.com/foliot/foliot/admin"
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/foliottest"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/engine/memory"
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/remote"
 )
 
 func TestManyTasksAreCreatedReplacedAndCancelledWithAResultForEach(t *testing.T) {
@@ -343,4 +349,42 @@ func first(results []foliot.Result, err error) error {
 		return err
 	}
 	return results[0].Err
+}
+
+// behind is a store whose node "b" applies no settings.
+type behind struct{ store.Store }
+
+func (s behind) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
+	replies, err := s.Store.Configure(ctx, now, edits)
+	for i := range replies {
+		replies[i].Unconfirmed = []string{"b"}
+	}
+	return replies, err
+}
+
+// Open implements engine.Medium.
+func (s behind) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened, error) {
+	opened, err := memory.Medium{}.Open(ctx, c)
+	opened.Store = behind{opened.Store}
+	return opened, err
+}
+
+// P6: after a pause without an error, no process starts a task of the queue.
+func TestAChangeOfAQueueNamesTheProcessesThatHaveNotAppliedIt(t *testing.T) {
+	n, err := foliot.Open(t.Context(), engine.NewStore(behind{}).(foliot.Store), nil, foliot.Options{})
+	fatal.If(t, err)
+	defer n.Close()
+	c, err := client.New("http://program", client.Options{HTTPClient: &http.Client{Transport: served{admin.New(n, func(*http.Request) admin.Access { return admin.Admin })}}})
+	fatal.If(t, err)
+	defer c.Close()
+	for name, s := range map[string]foliot.Scheduler{"node": n, "remote": remote.New(c)} {
+		qs := s.Queues()
+		for what, err := range map[string]error{
+			"set": qs.Set(t.Context(), name, foliot.QueueLimits{Concurrency: 1}), "pause": qs.Pause(t.Context(), name, time.Time{}), "resume": qs.Resume(t.Context(), name),
+		} {
+			if !errors.Is(err, foliot.ErrUnavailable) || !strings.Contains(err.Error(), "had not applied it: b; repeat the call") {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+	}
 }

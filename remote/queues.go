@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot"
@@ -64,9 +65,9 @@ func (qs queues) Set(ctx context.Context, name string, l foliot.QueueLimits) err
 			return translate("queue", name, err)
 		}
 		s.Rate, s.Burst, s.Concurrency, s.PerDestination = l.Rate, l.Burst, l.Concurrency, l.PerDestination
-		_, err = qs.client.Put(ctx, name, s, unchanged)
+		q, err = qs.client.Put(ctx, name, s, unchanged)
 		if !errors.Is(err, client.ErrPrecondition) || tries == maxConflicts {
-			return translate("queue", name, err)
+			return applied(name, q, err)
 		}
 	}
 }
@@ -76,13 +77,13 @@ func (qs queues) Pause(ctx context.Context, name string, until time.Time) error 
 	if !until.IsZero() {
 		options = append(options, client.Until(until))
 	}
-	_, err := qs.client.Pause(ctx, name, options...)
-	return translate("queue", name, err)
+	q, err := qs.client.Pause(ctx, name, options...)
+	return applied(name, q, err)
 }
 
 func (qs queues) Resume(ctx context.Context, name string) error {
-	_, err := qs.client.Resume(ctx, name)
-	return ofQueue(name, err)
+	q, err := qs.client.Resume(ctx, name)
+	return applied(name, q, ofQueue(name, err))
 }
 
 // ofQueue is translate for the calls that find no queue of an impossible name.
@@ -91,4 +92,14 @@ func ofQueue(name string, err error) error {
 		return &foliot.Error{Noun: "queue", Name: name, Err: foliot.ErrNotFound, Detail: "no such queue"}
 	}
 	return err
+}
+
+// applied returns the error of a change of a queue, also if not all nodes have
+// applied the change.
+func applied(name string, q *client.Queue, err error) error {
+	if err == nil && len(q.Unconfirmed) > 0 {
+		return &foliot.Error{Noun: "queue", Name: name, Err: foliot.ErrUnavailable, Detail: "the change is made, but after two seconds these processes had not applied it: " +
+			strings.Join(q.Unconfirmed, ", ") + "; repeat the call to see if they have"}
+	}
+	return translate("queue", name, err)
 }

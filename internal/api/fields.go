@@ -68,6 +68,9 @@ func replyOnly[Reply, Request any]() map[string]bool {
 func noSuchField(key []byte, known []string) error {
 	detail := "unknown field"
 	near := spelling.Nearest(string(key), known)
+	if near == string(key) { // a field of another object
+		near = ""
+	}
 	if near != "" {
 		detail += "; did you mean " + near + "?"
 	}

@@ -37,6 +37,10 @@ func TestAnUnknownFieldSuggestsTheNearest(t *testing.T) {
 	if p := s.do("POST", "/v1/tasks", `{"colour": "red"`+request).problem(400, "unknown_field", "colour"); strings.Contains(p.Detail, "did you mean") {
 		t.Errorf("nothing is near, and it suggests %q", p.Detail)
 	}
+	self := `{"cron": "@daily", "task": {"timezone": "UTC", "http": {"url": "http://example.com/"}}}`
+	if p := s.do("PUT", "/v1/schedules/n", self).problem(400, "unknown_field", "task.timezone"); strings.Contains(p.Detail, "did you mean") {
+		t.Errorf("a field of another object suggests %q", p.Detail)
+	}
 }
 
 // A field that package wire describes, and that no code reads, would be refused as

@@ -63,7 +63,7 @@ func scheduleState(s *client.Schedule) string {
 
 func ruleWords(s *client.ScheduleSpec) string {
 	if s.Cron == "" {
-		return "every " + s.Every.String()
+		return "every " + wording.Span(s.Every)
 	}
 	return s.Cron + " " + cmp.Or(s.TimeZone, recurrence.DefaultZone)
 }
