@@ -126,6 +126,8 @@ func addFields[W any](rows *console.Rows, v any, skip ...string) {
 		switch {
 		case value.IsZero() && !fields.Required(f.StructField):
 			text = ""
+		case value.Type() == reflect.TypeFor[time.Duration]():
+			text = wording.Span(time.Duration(value.Int()))
 		case value.Kind() == reflect.Bool:
 			text = "yes"
 		}

@@ -35,3 +35,14 @@ func TestAPauseLastsForATimeOfTheServer(t *testing.T) {
 		}
 	}
 }
+
+func TestAQueueIsShownWithoutUnitsThatAreZero(t *testing.T) {
+	var out strings.Builder
+	q := &client.Queue{Name: "mail", QueueSettings: client.QueueSettings{Timeout: time.Minute, KeepFinished: 2 * time.Hour, Retry: client.Retry{MaxAge: client.Duration(time.Hour)}}}
+	fatal.If(t, printQueue(&console.Console{Out: &out}, q))
+	for _, want := range []string{"timeout\t1m\n", "keep finished\t2h\n", "max age\t1h\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %q", want, out.String())
+		}
+	}
+}
