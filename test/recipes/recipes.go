@@ -175,11 +175,12 @@ var checks = map[string]func(t *testing.T, server string){
 	},
 }
 
-// waits returns a task that must be due after d, less the time that the test took.
+// waits returns a task that must be due after d, rounded up to a millisecond, less
+// the time that the test took.
 func waits(t *testing.T, server, name, url string, d time.Duration) task {
 	t.Helper()
 	got := one(t, server, "/v1/tasks/"+name)
-	if left := time.Until(got.DueAt); got.State != "scheduled" || got.HTTP.URL != url || left > d || left < d-30*time.Second {
+	if left := time.Until(got.DueAt); got.State != "scheduled" || got.HTTP.URL != url || left > d+time.Millisecond || left < d-30*time.Second {
 		t.Errorf("%s is %s, and calls %s in %v: want %s in %v", name, got.State, got.HTTP.URL, left, url, d)
 	}
 	return got

@@ -27,7 +27,7 @@ func TestAPauseLastsForATimeOfTheServer(t *testing.T) {
 	})
 	api, err := client.New("http://foliot.test", client.Options{HTTPClient: &http.Client{Transport: server}})
 	fatal.If(t, err)
-	for d, want := range map[time.Duration]string{10 * time.Minute: `{"for":"10m0s"}`, 0: `{}`} {
+	for d, want := range map[time.Duration]string{10 * time.Minute: `{"for":"10m"}`, 0: `{}`} {
 		c := queuePauseCmd{Queue: "mail", For: d}
 		fatal.If(t, c.Run(t.Context(), &console.Console{Out: io.Discard}, api))
 		if sent != want {
