@@ -86,7 +86,7 @@ func TestAnInvalidConfigurationIsRefusedWithNameAndLine(t *testing.T) {
 		{"host: {a: b}\n", "foliot.yaml:1: host: the value must be a plain value or a list of plain values"},
 		{"host:\n  - a\n  - [b]\n", "foliot.yaml:2: host: line 3: "},
 		{"a: &x 1s\ngrace: *x\n", "foliot.yaml:1: "},
-		{"grace: &x 1s\nlease: *x\n", "foliot.yaml:2: lease: "},
+		{"grace: &x 1s\nlease: *x\n", `foliot.yaml:2: unknown key "lease"`},
 		{"- listen\n", "foliot.yaml:1: a configuration is a list of lines"},
 		{"grace: 1s\n---\ngrace: 2s\n", "foliot.yaml: line 2: a second document begins"},
 		{"grace: 1s\n  host: x\n", "foliot.yaml: line 2: "},

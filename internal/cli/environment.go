@@ -8,7 +8,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/cli/cron"
-	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -36,9 +35,6 @@ func checkEnvironment(root *kong.Node, environment []string) error {
 		}
 		if strings.HasSuffix(name, "_PORT") && strings.Contains(value, "://") { // from Kubernetes too
 			continue
-		}
-		if remedy := config.Removed(short); remedy != "" {
-			return usage.Errorf(name, "%s", remedy)
 		}
 		meant := ": unset it"
 		if near := spelling.Nearest(short, known); near != "" {

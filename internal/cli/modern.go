@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/foliot/foliot/internal/server/config"
 )
 
 // renamed has the commands of earlier builds, and the words of today before and
@@ -44,7 +42,7 @@ func modern(args []string, notes io.Writer) []string {
 		if !given {
 			i++ // its value
 		}
-		fmt.Fprintf(notes, "foliot: --%s has no effect: %s\n", name, config.Removed(name))
+		fmt.Fprintf(notes, "foliot: --%s has no effect: delete it\n", name)
 	}
 	return kept
 }

@@ -29,9 +29,6 @@ var unexpected = regexp.MustCompile(`^unexpected argument `)
 // notOneOf matches the error of kong for a value that is not in an enum.
 var notOneOf = regexp.MustCompile(`(?s)^(\S+) must be one of (.*) but got (".*")$`)
 
-// unknownFlag matches the error of kong for an unknown flag.
-var unknownFlag = regexp.MustCompile(`^unknown flag --([a-z-]+)`)
-
 // rewordParseError returns a parse error in the form of the errors of a
 // configuration file: the flag, the value, the accepted values, and the
 // variable if the value comes from one.
@@ -46,11 +43,6 @@ func rewordParseError(err error) error {
 	}
 	if at := parse.Context.Selected(); at == nil || !at.Leaf() {
 		text = unexpected.ReplaceAllString(text, "unknown command ")
-	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil {
-		if remedy := config.Removed(m[1]); remedy != "" {
-			return errors.New("--" + m[1] + ": " + remedy)
-		}
 	}
 	if node := parse.Context.Selected(); node != nil && nameOf(node) == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
 		text += `; write the expression as one argument, in quotes: "0 21 * * *"`

@@ -184,9 +184,6 @@ func findFlag(flags []*kong.Flag, key *yaml.Node) *kong.Flag {
 // unknownKey returns the message for an unknown key, which suggests a similar
 // key if there is one.
 func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
-	if remedy := Removed(key.Value); remedy != "" {
-		return key.Value + ": " + remedy
-	}
 	said := fmt.Sprintf("unknown key %q", key.Value)
 	meant := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key.Value, "-")), "_", "-")
 	for _, f := range flags {
