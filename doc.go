@@ -40,7 +40,7 @@
 //
 // These calls are the methods of a Scheduler, which is a Node or, in a program
 // without the handlers, a result of foliot/remote.New. For tests, foliottest.Start
-// returns a Node with fake time. Operators use the HTTP API and the page of
+// returns a Node in memory, with fake time in a bubble of testing/synctest. Operators use the HTTP API and the page of
 // foliot/admin, and foliot/metrics and foliot/traces export figures and spans.
 //
 // # Results

@@ -119,7 +119,7 @@ var (
 	ErrNotFound     error = &sentinel{code: "not_found", orCode: codeNamespace, text: "no record has that name or id"}
 	ErrNamespace    error = &sentinel{code: codeNamespace, text: "the namespace does not exist"}
 	ErrExists       error = &sentinel{code: "exists", text: "a task with that name exists"}
-	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the record does not have the version of the precondition: read it again"}
+	ErrPrecondition error = &sentinel{code: "precondition_failed", text: "the record has another version, or exists although it must not: read it again"}
 	ErrCount        error = &sentinel{code: "count_differs", text: "the number of matching tasks differs from the expected number"}
 	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used with another request: use a new key for each request"}
 	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the current state of the record does not allow the change"}

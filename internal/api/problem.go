@@ -84,7 +84,7 @@ func problemOf(err error) wire.Problem {
 		p.ID, p.State = state.ID, state.State.String()
 		return p
 	case errors.As(err, &exists):
-		p := newProblem("exists", exists.Error()+". To replace it, use PUT "+taskPath+"; otherwise choose another name", "")
+		p := newProblem("exists", exists.Error()+". To replace it, use PUT; otherwise choose another name", "")
 		p.ID, p.State = exists.ID, exists.State.String()
 		return p
 	case errors.As(err, &quota):

@@ -41,7 +41,7 @@ func TestAnIdempotencyKeyCreatesOnce(t *testing.T) {
 	if again := s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k3").task(201); again.ID != named.ID || named.Name != "a" {
 		t.Errorf("first %+v, again %+v", named, again)
 	}
-	if p := s.do("POST", "/v1/tasks", hour).problem(409, "exists", ""); !strings.Contains(p.Detail, "use PUT /v1/tasks/{name}") {
+	if p := s.do("POST", "/v1/tasks", hour).problem(409, "exists", ""); !strings.Contains(p.Detail, "use PUT") {
 		t.Errorf("the problem names no way out: %s", p.Detail)
 	}
 	s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k4").problem(409, "exists", "")

@@ -129,7 +129,7 @@ func ofSchedule(r *request, err error) error {
 	case errors.Is(err, task.ErrNotFound):
 		return &settings.MissingError{What: "schedule", Name: r.PathValue("name")}
 	case errors.Is(err, task.ErrPrecondition):
-		return refuse("precondition_failed", "", "the schedule does not have the version of the precondition: read it again")
+		return refuse("precondition_failed", "", "the schedule does not meet If-Match (its version) or If-None-Match (no schedule has the name): read it again")
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e set
 		return nil, err
 	}
 	if err := replies[0].Err; errors.Is(err, task.ErrPrecondition) {
-		return nil, refuse("precondition_failed", "", "the "+noun+" does not have the version of the precondition: read it again")
+		return nil, refuse("precondition_failed", "", "the "+noun+" does not meet If-Match (its version) or If-None-Match (it must not exist): read it again")
 	} else if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,9 @@ func parseClock(text string) (time.Time, error) {
 		layout = "2006-01-02T15:04:05"
 	}
 	t, err := time.Parse(layout, written)
+	if err != nil && strings.Contains(err.Error(), "out of range") {
+		return t, refuse("local time", text, "the calendar has no such day, or the day no such time")
+	}
 	if err != nil || len(written) > len(longest) || !strings.HasPrefix(written, t.Format(layout)) || strings.Contains(written, ",") {
 		return t, refuse("local time", text, "write YYYY-MM-DD HH:MM or YYYY-MM-DD HH:MM:SS, such as 2027-03-28 09:00")
 	}

@@ -132,7 +132,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 	d.end(a, d.deliver(a.ctx, task.Delivery{
 		Task:   a.task,
 		Number: a.task.Attempts,
-		Waited: a.Waited,
+		Waited: max(a.Waited-a.task.LateFrom().Sub(a.task.Due), 0),
 		Live:   func() error { return d.live(a) },
 	}))
 }

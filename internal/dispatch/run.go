@@ -30,7 +30,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	stopping, stop := context.WithCancel(ctx)
 	defer stop()
 	if !d.start(stop) {
-		return errors.New("dispatch: Run was called before")
+		return errors.New("Run was called before: open the store again")
 	}
 	// The store's calls outlive ctx.
 	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))

@@ -110,3 +110,28 @@ func TestASlowStoreIsTheLatenessOfTheNode(t *testing.T) {
 		}
 	})
 }
+
+func TestATaskWithAPastTimeWaitsAndIsLateFromItsCreateOn(t *testing.T) {
+	var o task.Outcome
+	receive := func(ctx context.Context, d task.Delivery) task.Outcome {
+		o.Late, o.Waited = d.Late(time.Now()), d.Waited
+		return accept(ctx, d)
+	}
+	past := func(s *task.Spec) { s.When = task.When{At: millis() - 48*60*60*1000} }
+	paused := settings.NewSettings(&settings.QueueSettings{Namespace: "default", Name: "default", Version: 1, Paused: true})
+	inBubble(t, Config{}, nil, receive, func(b *bed) {
+		b.create("past", 0, past)
+		b.pass(time.Second)
+		if b.wantState("past", task.Delivered); o.Late > 20*time.Millisecond || o.Waited != 0 {
+			t.Errorf("late by %v, and obstacles took %v", o.Late, o.Waited)
+		}
+		b.Configure(paused)
+		b.create("held", 0, past)
+		b.pass(10 * time.Second)
+		b.Configure(nil)
+		b.pass(time.Second)
+		if b.wantState("held", task.Delivered); o.Late > 20*time.Millisecond || o.Waited < 9*time.Second || o.Waited > 11*time.Second {
+			t.Errorf("after a pause: late by %v, and obstacles took %v", o.Late, o.Waited)
+		}
+	})
+}

@@ -17,7 +17,7 @@ var (
 	// different request.
 	ErrIdempotencyReuse = errors.New("the idempotency key was used with another request: use a new key for each request")
 	// ErrPrecondition means that If-Match or If-None-Match does not hold.
-	ErrPrecondition = errors.New("the task does not have the version of the precondition: read it again")
+	ErrPrecondition = errors.New("the task does not meet If-Match (its version) or If-None-Match (no task has the name): read it again")
 	// ErrStale means that the token no longer holds the task's lease, so the
 	// caller has nothing to settle.
 	ErrStale = errors.New("the lease is no longer held")

@@ -227,7 +227,7 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	}
 	if !superseded {
 		n.Reclaims++
-		n.record(Attempt{Number: n.Attempts, StartedAt: lease.Since, Late: lease.Since.Sub(n.Due), Error: "lost: the server stopped before the attempt was settled"})
+		n.record(Attempt{Number: n.Attempts, StartedAt: lease.Since, Late: max(lease.Since.Sub(n.LateFrom()), 0), Error: "lost: the server stopped before the attempt was settled"})
 	}
 	switch {
 	case n.CancelRequested:

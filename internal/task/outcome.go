@@ -62,7 +62,7 @@ type Delivery struct {
 	Task   *Task // as claimed, with its body
 	Number int   // of the attempt, from 1
 
-	// Waited is the time between the due time and the claim for which obstacles
+	// Waited is the time between Task.LateFrom and the claim for which obstacles
 	// delayed the task: receivers, limits, pauses and suspensions.
 	Waited time.Duration
 
@@ -73,9 +73,21 @@ type Delivery struct {
 }
 
 // Late returns the lateness of an attempt that starts at start: the time since
-// the task was due, without the time in which obstacles delayed it.
+// Task.LateFrom, without the time in which obstacles delayed the task.
 func (d *Delivery) Late(start time.Time) time.Duration {
-	return start.Sub(d.Task.Due.Time()) - d.Waited
+	return start.Sub(d.Task.LateFrom().Time()) - d.Waited
+}
+
+// LateFrom returns the time from which the lateness of t's next attempt counts.
+// It is the due time, but not before the task was accepted or last changed by a
+// client, because otherwise a client could set a time in the past, and the node
+// would seem late. The task of a schedule's instant counts from its due time,
+// because the node itself creates it, and can be late in doing so.
+func (t *Task) LateFrom() Millis {
+	if _, _, ok := OccurrenceOf(t.Name); ok {
+		return t.Due
+	}
+	return max(t.Due, t.CreatedAt, t.ChangedAt)
 }
 
 // The reasons of dead tasks, in addition to those of a Refusal.

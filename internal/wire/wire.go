@@ -35,7 +35,7 @@ func IsLeapSecond(s string) bool {
 type TaskInput struct {
 	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. Absent: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved."`
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" doc:"The queue of the task. Tasks of a queue share its limits. Absent: default."`
-	At          string            `json:"at,omitempty" example:"2030-01-02T15:04:05.250Z" doc:"The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."`
+	At          string            `json:"at,omitempty" example:"2030-01-02T15:04:05.250Z" doc:"The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A task with a past time is sent at once, and expire_after still counts from that time. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."`
 	TimeZone    string            `json:"timezone,omitempty" maxLength:"64" example:"Europe/Berlin" doc:"Only in a request, and only with a local time in at: YYYY-MM-DD HH:MM, which :SS or :SS.mmm can follow, and a T can replace the space. If a clock change skips the time, the task is due at the end of the gap. If the time occurs twice, the first one counts. The zone is not stored."`
 	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."`
 	HTTP        HTTPInput         `json:"http,omitzero" doc:"The request to send. A task has exactly one of http and work."`
@@ -79,7 +79,7 @@ type Retry struct {
 	MaxAttempts *int   `json:"max_attempts,omitempty" minimum:"0" maximum:"100000" doc:"0: no limit except max_age. Absent: the queue's, or 0."`
 	MinBackoff  string `json:"min_backoff,omitempty" pattern:"duration" example:"1s" doc:"The wait after the first failure. No wait is shorter. Absent: the queue's, or 1s."`
 	MaxBackoff  string `json:"max_backoff,omitempty" pattern:"duration" example:"1h" doc:"The longest wait: each wait is twice the one before, up to this. Absent: the queue's, or 1h."`
-	MaxAge      string `json:"max_age,omitempty" pattern:"duration" example:"24h" doc:"The time for all attempts, from the first one on. 0s: no limit. Absent: the queue's, or 24h."`
+	MaxAge      string `json:"max_age,omitempty" pattern:"duration" example:"24h" doc:"The time for all attempts, from the first one on, without the time in which Foliot was down or the queue paused. It is checked when an attempt fails. 0s: no limit. Absent: the queue's, or 24h."`
 }
 
 // Task is a task as the API shows it: the fields of the request, and its

@@ -260,7 +260,7 @@ export interface QueueList {
 }
 
 export interface Retry {
-  /** The time for all attempts, from the first one on. 0s: no limit. Absent: the queue's, or 24h. */
+  /** The time for all attempts, from the first one on, without the time in which Foliot was down or the queue paused. It is checked when an attempt fails. 0s: no limit. Absent: the queue's, or 24h. */
   max_age?: string
   /** 0: no limit except max_age. Absent: the queue's, or 0. */
   max_attempts?: number
@@ -471,7 +471,7 @@ export interface SkippedInstants {
 export interface Task {
   /** In the reply to a cancel: the task was cancelled before, and this request changed nothing. */
   already?: boolean
-  /** The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
+  /** The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A task with a past time is sent at once, and expire_after still counts from that time. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
   at?: string
   /** The last 20, the oldest first. A finished task keeps only the reply of the last attempt. */
   attempts: Array<Attempt>
@@ -551,7 +551,7 @@ export interface Task {
 }
 
 export interface TaskInput {
-  /** The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
+  /** The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A task with a past time is sent at once, and expire_after still counts from that time. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay. */
   at?: string | Date
   /** The task is due this long after it is accepted, at most 100 years. A touch repeats the delay. */
   delay?: string

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log"
 	"os"
 	"os/signal"
@@ -39,9 +38,11 @@ func run(ctx context.Context, store foliot.Store, grace time.Duration) error {
 		return err
 	}
 	defer node.Close()
-	for _, id := range []string{"41", "42"} { // two customers order; a restart finds their timers
-		_, err := closeOrder.In(ctx, node, "close-"+id, grace, order{ID: id})
-		if err != nil && !errors.Is(err, foliot.ErrExists) {
+	for _, id := range []string{"41", "42"} { // two customers order
+		if t, err := node.Get(ctx, "close-"+id); err == nil && t.State == foliot.StateScheduled {
+			continue // a restart finds its timer
+		}
+		if _, err := closeOrder.Put(ctx, node, "close-"+id, foliot.In(grace), order{ID: id}); err != nil {
 			return err
 		}
 	}

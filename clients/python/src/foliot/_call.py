@@ -105,7 +105,7 @@ class Result:
 
     @property
     def task(self) -> Task:
-        """The task, or the error is raised. From cancel_many, its under_way and already are the rest of what cancel returns."""
+        """The task. If the item was refused, reading it raises error, so look at error first. From cancel_many, its under_way and already are the rest of what cancel returns."""
         if self.error is not None:
             raise self.error
         return cast(Task, self.value)
@@ -131,7 +131,7 @@ def plain(value: object) -> object:
     """Return a datetime as a time in RFC 3339, a timedelta as a duration, and another value as it is."""
     if isinstance(value, datetime):
         if value.utcoffset() is None:
-            raise ValueError(f"invalid time {value.isoformat()}: it has no time zone: use datetime.now(timezone.utc) or astimezone()")
+            raise ValueError(f"invalid time {value.isoformat()}: it has no time zone: for a local time pass text such as '2031-03-30 09:00' and timezone, otherwise give the datetime a tzinfo, such as ZoneInfo('Europe/Berlin')")
         return value.astimezone(timezone.utc).isoformat()
     if isinstance(value, timedelta):
         return f"{value // timedelta(microseconds=1)}us"

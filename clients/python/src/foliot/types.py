@@ -301,7 +301,7 @@ class QueueList(_QueueList, total=False):
 
 class Retry(TypedDict, total=False):
     max_age: str
-    """The time for all attempts, from the first one on. 0s: no limit. Absent: the queue's, or 24h."""
+    """The time for all attempts, from the first one on, without the time in which Foliot was down or the queue paused. It is checked when an attempt fails. 0s: no limit. Absent: the queue's, or 24h."""
     max_attempts: int
     """0: no limit except max_age. Absent: the queue's, or 0."""
     max_backoff: str
@@ -552,7 +552,7 @@ class Task(_Task, total=False):
     already: bool
     """In the reply to a cancel: the task was cancelled before, and this request changed nothing."""
     at: str
-    """The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
+    """The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A task with a past time is sent at once, and expire_after still counts from that time. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
     attempts_started: int
     """The number of attempts that have started, including one under way. Absent: none has started."""
     body_size: int
@@ -611,7 +611,7 @@ class Task(_Task, total=False):
 
 class TaskInput(TypedDict, total=False):
     at: str | datetime
-    """The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A past time is due now. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
+    """The due time in RFC 3339, or a local time in timezone. It is rounded up to the millisecond. A task with a past time is sent at once, and expire_after still counts from that time. It must be after 1970-01-01T00:00:00Z and not a leap second. A task has exactly one of at and delay."""
     delay: str | timedelta
     """The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."""
     expire_after: str | timedelta
