@@ -99,8 +99,8 @@ func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
 
 // All lists the contenders.
 var All = []Info{
-	{Name: "foliot-dir", Store: Directory, Tuned: true, open: openFoliotDir},
-	{Name: "foliot-redis", Store: Redis, Tuned: true, open: openFoliotRedis},
+	{Name: "foliot-dir", Store: Directory, Many: true, Tuned: true, open: openFoliotDir},
+	{Name: "foliot-redis", Store: Redis, Many: true, Tuned: true, open: openFoliotRedis},
 	{Name: "asynq-fast", Store: Redis, Tuned: true, open: openAsynqFast},
 	{Name: "asynq", Store: Redis, open: openAsynq},
 	{Name: "river-pg-fast", Store: Postgres, Many: true, Tuned: true, open: openRiverPostgresFast},

@@ -1,6 +1,7 @@
 package contender
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -38,6 +39,17 @@ func openFoliot(ctx context.Context, st foliot.Store, h Handle) (*Running, error
 	r := &Running{Close: node.Close}
 	r.Create = func(ctx context.Context, t Task) error {
 		_, err := kind.At(ctx, node, Name(t.I), t.Due, t.args())
+		return err
+	}
+	r.Batch = func(ctx context.Context, list []Task) error {
+		items := make([]foliot.Item, len(list))
+		for i, t := range list {
+			items[i] = kind.Item(Name(t.I), foliot.At(t.Due), t.args())
+		}
+		results, err := node.CreateMany(ctx, items)
+		for _, r := range results {
+			err = cmp.Or(err, r.Err)
+		}
 		return err
 	}
 	r.Start, r.Stop = running(node.Run)
