@@ -87,7 +87,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	flags.StringVar(&opts.Attacks, "attack", "", "namespaces: only these `attacks`, as window,lists: see below")
 	flags.Uint64Var(&opts.Seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.Keep, "keep", false, "keep logs and data")
-	flags.BoolVar(&opts.Profile, "profile", false, "creates, throughput, namespaces, life: keep profiles of the server (not with -foliot)")
+	flags.BoolVar(&opts.Profile, "profile", false, "clients, creates, throughput, namespaces, life: keep profiles of the server (not with -foliot)")
 	flags.StringVar(&opts.Compare, "compare", "", "run the scenarios with the binary of this `commit` and of this tree in turn, and print the ratios of their results (default scenarios: creates million throughput steady)")
 	full := flags.Bool("full", false, "the sizes that are promised, unless a flag sets another one: minutes, and hours for kill")
 	flags.Usage = func() {

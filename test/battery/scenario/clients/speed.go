@@ -82,9 +82,15 @@ func Speed(ctx context.Context, t *harness.Run) {
 	for range rounds { // in turn, so that a change of the machine meets all
 		bare, _ := measure(ctx, goroutines, empty)
 		single, _ := measure(ctx, goroutines, alone)
-		batched, _ := measure(ctx, goroutines, together)
+		server, own := st.Server.PID(), os.Getpid()
+		before, ownBefore := harness.OK(system.CPUOf(server)), harness.OK(system.CPUOf(own))
+		stop := harness.OK(st.Profile("together"))
+		batched, took := measure(ctx, goroutines, together)
+		harness.Check(stop(ctx))
+		used, ownUsed := harness.OK(system.CPUOf(server))-before, harness.OK(system.CPUOf(own))-ownBefore
 		ratios = append(ratios, batched/bare)
-		t.Note("%d goroutines, a second: net/http alone %.0f, creates one by one %.0f (%.2f), together %.0f (%.2f)", goroutines, bare, single, single/bare, batched, batched/bare)
+		t.Note("%d goroutines, a second: net/http alone %.0f, creates one by one %.0f (%.2f), together %.0f (%.2f); processor time of each create: server %.0f us, client %.0f us",
+			goroutines, bare, single, single/bare, batched, batched/bare, harness.Each(used, len(took)), harness.Each(ownUsed, len(took)))
 	}
 	slices.Sort(ratios)
 	t.Must(ratios[rounds/2] >= goal, "median of creates to requests of net/http alone %.2f, at least %.1f", ratios[rounds/2], goal)
