@@ -12,7 +12,8 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// BenchmarkCreateMany shows how many tasks one caller creates in a second.
+// BenchmarkCreateMany shows how many tasks one caller creates in a second, without
+// the time in which it encodes their arguments.
 func BenchmarkCreateMany(b *testing.B) {
 	type order struct{ ID string }
 	closeOrder := foliot.NewKind[order]("close-order")
@@ -26,11 +27,13 @@ func BenchmarkCreateMany(b *testing.B) {
 	for _, size := range []int{1, 100, 1000, 20_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			for range b.N {
+				b.StopTimer()
 				items := make([]foliot.Item, size)
 				for i := range items {
 					made++
 					items[i] = closeOrder.Item(fmt.Sprint("order-", made), foliot.In(30*time.Minute), order{"42"})
 				}
+				b.StartTimer()
 				results, err := n.CreateMany(context.Background(), items)
 				fatal.If(b, err)
 				fatal.If(b, results[size-1].Err)
