@@ -17,7 +17,7 @@ import (
 type Error struct {
 	Op     string // verb and name of the call: "get order-42"; empty for an item of an import
 	Status int    // HTTP status; zero means that this package refused the call and sent nothing
-	Code   string // stable, for programs; docs/api-reference.md lists the codes. Empty means that another program replied
+	Code   string // stable, for programs; /docs/problems of a server lists the codes. Empty means that another program replied
 	Field  string // path of the invalid field, parameter or header, if there is one
 	Detail string // a sentence for people
 

@@ -3,5 +3,6 @@
 // limits, samples and waiting requests, and reads the clock once in a request.
 //
 // routes.go lists the routes, and problem.go maps the errors that handlers return
-// to HTTP. The tests describe the routes for OpenAPI, and write openapi.json.
+// to HTTP. The tests describe the routes for OpenAPI, and write openapi.json
+// and reference.md.
 package api

@@ -25,11 +25,15 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 	return s.healthz(w, r)
 }
 
-// openAPI is the description of the routes, for a server without a version. The tests
-// make it from the routes and from the types of package wire.
+// openAPI is the description of the routes, for a server without a version, and
+// referencePage has the same for people. The tests make both from the routes and from
+// the types of package wire.
 //
 //go:embed openapi.json
 var openAPI []byte
+
+//go:embed reference.md
+var referencePage string
 
 func (s *Server) document(w http.ResponseWriter, r *request) error {
 	s.openAPI().send(w, r.Request)

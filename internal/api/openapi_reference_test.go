@@ -16,17 +16,17 @@ const referenceHead = `# API reference
 
 <!-- Written by make golden PKG=./internal/api RUN=API from the OpenAPI document. Do not edit. -->
 
-Every route, parameter, field, limit and problem of the HTTP API. [api.md](api.md) explains how to use it. A server
-sends the same facts to programs: ` + "`GET /openapi.json`" + `.
+Every route, parameter, field, limit and problem of the HTTP API. [api.md](../../docs/api.md) explains how to use it.
+A server sends the same facts to programs: ` + "`GET /openapi.json`" + `.
 
-* A route names the [scope](api.md#tokens-and-namespaces) that it needs, and says if it needs an operator's token.
+* A route names the [scope](../../docs/api.md#tokens-and-namespaces) that it needs, and says if it needs an operator's token.
 * An operator's token names the namespace of a request with the header ` + "`Foliot-Namespace`" + `; without it, ` + "`default`" + ` is used.
 * Each route can also reply with a [problem](#problems) of status 400, 401, 403, 429 or 503.
 * A *time* is text in RFC 3339, and a *duration* is text such as ` + "`90s`, `1h30m` or `3d`" + `.
 
 `
 
-// Reference returns the content of docs/api-reference.md.
+// Reference returns the content of reference.md.
 func Reference() string {
 	doc := Document()
 	schemas := doc.Components.Schemas.Map()

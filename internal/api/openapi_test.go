@@ -33,7 +33,7 @@ func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
 }
 
 func TestTheReferenceOfTheAPIIsAsItWas(t *testing.T) {
-	golden(t, "API", "../../docs/api-reference.md", api.Reference())
+	golden(t, "API", "reference.md", api.Reference())
 }
 
 // golden compares a text with a file: programs and people rely on the text. run

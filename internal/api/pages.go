@@ -19,15 +19,15 @@ import (
 const pagesPath = "/docs/"
 
 // pages returns the pages by their paths below pagesPath, made at the first
-// call.
+// call. One of them is the reference, as if it were a file of docs.
 var pages = sync.OnceValue(func() map[string]fixedText {
-	files := map[string]string{"problems.md": "# Problems\n"}
+	files := map[string]string{"problems.md": "# Problems\n", "api-reference.md": strings.ReplaceAll(referencePage, "../../docs/", "")}
 	for _, p := range problemTypes {
 		files["problems.md"] += fmt.Sprintf("\n## %s\n\nStatus %d. %s\n%s\n", p.Code, p.Status, p.Meaning, strings.ReplaceAll(p.Remedy, "](#", "](api-reference.md#"))
 	}
 	_ = fs.WalkDir(docs.Pages, ".", func(file string, _ fs.DirEntry, _ error) error { // never an error: they are in the program
 		if text, err := docs.Pages.ReadFile(file); err == nil {
-			files[file] = string(text)
+			files[file] = strings.ReplaceAll(string(text), "../internal/api/reference.md", "api-reference.md")
 		}
 		return nil
 	})

@@ -4,7 +4,7 @@ import "github.com/foliot/foliot/internal/task"
 
 // problemTypes lists the codes that a problem can have, including the codes of
 // package task's field and state errors. OpenAPI prints the list, and
-// docs/api-reference.md has it with an anchor for each code.
+// reference.md has it with an anchor for each code.
 var problemTypes = []struct {
 	Code    string
 	Status  int

@@ -198,7 +198,7 @@ const Repository = "https://github.com/foliot/foliot/blob/main/"
 // RFC 9457 recommends an absolute URL, which is the same for all servers, so
 // that programs can compare it. Each server has the same text at
 // /docs/problems.
-const ProblemDocs = Repository + "docs/api-reference.md#"
+const ProblemDocs = Repository + "internal/api/reference.md#"
 
 // Problem is an error in the form of RFC 9457. Code is stable, but Detail is
 // for people, so programs use the other fields.

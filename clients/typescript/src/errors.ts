@@ -19,7 +19,7 @@ export class FoliotError extends Error {
 export class ProblemError extends FoliotError {
   /** The HTTP status. */
   readonly status: number
-  /** Stable, for programs: docs/api-reference.md lists the codes. "": the reply is not from a Foliot server. */
+  /** Stable, for programs: /docs/problems of a server lists the codes. "": the reply is not from a Foliot server. */
   readonly code: Problem['code'] | ''
   /** A sentence for people. */
   readonly detail: string

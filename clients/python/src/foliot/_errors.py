@@ -33,7 +33,7 @@ class ProblemError(FoliotError):
         self.status = status
         """The HTTP status."""
         self.code = cast(str, problem["code"]) if problem else ""
-        """Stable, for programs: docs/api-reference.md lists the codes. Empty: the reply is not from a Foliot server."""
+        """Stable, for programs: /docs/problems of a server lists the codes. Empty: the reply is not from a Foliot server."""
         self.detail = detail
         """A sentence for people."""
         self.field = field
