@@ -1,0 +1,322 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// step is a step and its progress.
+type step = kernel.Progress[record, extra]
+
+// extra is the store's own part of a step.
+type extra struct {
+	owner      string // the name of the task that has its Idempotency-Key
+	unfinished int64  // occurrences of the schedule, for a fire
+	after      record // the record as the step leaves it
+	skips      int    // writes for which another transaction had locked the record
+}
+
+// medium is one call that is being applied, as a kernel.Medium.
+type medium struct {
+	*Store
+	now    task.Millis
+	who    settings.Actor
+	usage  map[string]task.Counts // of the namespaces with quotas, with the steps that were decided
+	wanted bool                   // usage is needed
+
+	provisional int // steps that quotas have admitted on a guess in this round
+}
+
+// Transit implements store.Steps.
+func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
+	return call(ctx, s, func() ([]store.Reply, error) { return s.transit(ctx, now, list) })
+}
+
+func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
+	steps := make([]*step, len(list))
+	m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}
+	for i, st := range list {
+		steps[i] = &step{Step: st}
+		m.wanted = m.wanted || (st.Kind == store.Change || st.Kind == store.Fire) && limited(s.settings.Load().settings, st.Key.Namespace)
+	}
+	if m.wanted {
+		s.limiting.Lock()
+		defer s.limiting.Unlock()
+	}
+	if err := kernel.Make(ctx, m, steps); err != nil {
+		return nil, err
+	}
+	replies := make([]store.Reply, len(steps))
+	for i, st := range steps {
+		replies[i] = st.Reply
+	}
+	return replies, nil
+}
+
+func limited(all *settings.Settings, namespace string) bool {
+	n := all.Namespace(namespace)
+	return n != nil && (n.MaxPending > 0 || n.MaxBytes > 0 || n.Suspended)
+}
+
+func (m *medium) Guess(key task.Key) (record, bool) { return m.claimed.get(key) }
+
+func (m *medium) Pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (m *medium) Unwritten(st *step) { st.Answer(withBody(st), st.Decision.Err) }
+
+func (m *medium) Finish(context.Context, []*step) error { return nil }
+
+func (m *medium) Prepare(ctx context.Context, open []*step) error {
+	var keys []task.Key
+	var bodies []bool
+	var of []*step
+	for _, st := range open {
+		if st.Unknown() {
+			keys, bodies, of = append(keys, st.Key), append(bodies, st.Kind.NeedsBody()), append(of, st)
+		}
+	}
+	all, err := m.read(ctx, keys, bodies)
+	if err != nil {
+		return err
+	}
+	for i, f := range all {
+		st := of[i]
+		if f.err != nil { // a damaged record must not block the other records of the call
+			st.Answer(task.Result{}, f.err)
+			continue
+		}
+		if st.Found(f.record, f.body); st.Kind == store.Fire && f.task != nil {
+			st.Old.task = f.withBody()
+			if st.Extra.unfinished, err = m.unfinished(ctx, st.Key); err != nil {
+				return err
+			}
+		}
+	}
+	m.provisional = 0
+	if err := m.findOwners(ctx, open); err != nil || !m.wanted {
+		return err
+	}
+	m.usage, err = m.countNamespaces(ctx)
+	return err
+}
+
+// findOwners finds the tasks that have the Idempotency-Keys of steps.
+func (m *medium) findOwners(ctx context.Context, steps []*step) error {
+	var keys [][]byte
+	of := map[string]*step{} // the steps of a call have different keys
+	for _, st := range steps {
+		if digest := task.KeyOf(st.Transition); digest != "" && !st.Done {
+			key := idemOf(st.Key.Namespace, digest)
+			keys = append(keys, key)
+			of[string(key)] = st
+			st.Extra.owner = ""
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	type owner struct {
+		Idem []byte
+		Key  string
+	}
+	owners, err := query(ctx, m.Store, byPosition[owner], "SELECT idem, key FROM task WHERE idem = ANY($1)", keys)
+	for _, o := range owners {
+		k, err := parseKey(o.Key)
+		if err != nil {
+			return err
+		}
+		of[string(o.Idem)].Extra.owner = k.Name
+	}
+	return err
+}
+
+// unfinished returns the number of unfinished occurrences of a schedule, whose names
+// follow one another.
+func (s *Store) unfinished(ctx context.Context, schedule task.Key) (n int64, err error) {
+	from := schedule.Namespace + "/" + schedule.Name[1:] + "@"
+	err = s.pool.QueryRow(ctx, "SELECT count(*) FROM task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL", from, from[:len(from)-1]+"A").Scan(&n)
+	return n, err
+}
+
+func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
+	f := facts{m, st}
+	d = kernel.Decide(m.now, m.who, &st.Step, st.Extra.owner, st.Old.task, &f)
+	if !d.Applied { // perhaps the task that fills the quota is not created: the next round decides
+		_, quota := errors.AsType[*task.QuotaError](d.Err)
+		return d, !quota || m.provisional == 0 || st.Guessed()
+	}
+	if d.Writes && m.wanted {
+		m.count(st.Old.task, d.Task)
+		m.count(nil, d.Spawned)
+		if st.Guessed() {
+			m.provisional++
+		}
+	}
+	return d, true
+}
+
+// count counts a change from old to t against the quotas.
+func (m *medium) count(old, t *task.Task) {
+	if t != nil {
+		c := m.usage[t.Namespace]
+		c.Move(old, t)
+		m.usage[t.Namespace] = c
+	}
+}
+
+// facts are the kernel.Facts of a decision.
+type facts struct {
+	*medium
+	st *step
+}
+
+func (f *facts) Settings() *settings.Settings { return f.settings.Load().settings }
+
+func (f *facts) Retention() task.Policy { return f.config.Policy }
+
+func (f *facts) Quota(namespace string) task.Quota {
+	if n := f.Settings().Namespace(namespace); f.wanted && n != nil {
+		return n.Quota(f.usage[namespace])
+	}
+	return task.Quota{}
+}
+
+func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }
+
+// Room implements kernel.Facts. PostgreSQL refuses a write for which the disk has no
+// room.
+func (f *facts) Room(kernel.Need) error { return nil }
+
+func (m *medium) Write(ctx context.Context, decided []*step) error {
+	slices.SortFunc(decided, func(a, b *step) int { return compareKeys(a.Key, b.Key) }) // all transactions lock in this order
+	extensions, others := split(decided)
+	if err := m.extend(ctx, extensions); err != nil || len(others) == 0 {
+		return err
+	}
+	var w writes
+	for _, st := range others {
+		w.add(m, st)
+	}
+	endings, err := m.write(ctx, &w, others[0].Kind == store.Change, how(others))
+	switch code(err) {
+	case uniqueViolation, deadlock, serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
+		endings, err = make([]ending, len(others)), nil
+		for i := range endings {
+			endings[i] = changed
+		}
+	case lockTimeout:
+		return fmt.Errorf("%w: another transaction of the database has locked a task of the request for a second", task.ErrUnavailable)
+	}
+	if err != nil {
+		return err
+	}
+	m.end(others, endings)
+	if slices.Contains(endings, homeless) {
+		return m.reload(ctx)
+	}
+	return nil
+}
+
+// maxSkips is how often a write by dispatch tries to lock a record, for about 20 ms.
+// Other calls of this store hold locks for a shorter time, but a user's transaction can
+// hold them for long.
+const maxSkips = 8
+
+// end ends the writes of steps.
+func (m *medium) end(steps []*step, endings []ending) {
+	var entries []task.Entry
+	for i, st := range steps {
+		e := kernel.ReadAgain
+		switch endings[i] {
+		case written:
+			st.End(kernel.Written, record{}, false)
+			entries = append(entries, m.kept(st)...)
+			continue
+		case skipped:
+			if st.Extra.skips++; st.Extra.skips == maxSkips {
+				st.Answer(task.Result{}, fmt.Errorf("%w: another transaction of the database has locked the task", task.ErrUnavailable))
+				continue
+			}
+		case homeless:
+			e = kernel.Again
+		case early:
+			e = kernel.NotYetDue
+		case notOwner:
+			e = kernel.NotOwner
+		}
+		m.claimed.drop(st.Key)
+		st.End(e, record{}, false)
+	}
+	m.added(entries)
+}
+
+// how returns how the transaction of steps commits.
+func how(steps []*step) commit {
+	for _, st := range steps {
+		if st.Decision.Synced {
+			return synced
+		}
+	}
+	return unsynced
+}
+
+// split returns the extensions among steps, and the others.
+func split(steps []*step) (extensions, others []*step) {
+	for _, st := range steps {
+		if st.Kind == store.Extension {
+			extensions = append(extensions, st)
+		} else {
+			others = append(others, st)
+		}
+	}
+	return extensions, others
+}
+
+func compareKeys(a, b task.Key) int {
+	return slices.Compare([]string{a.Namespace, a.Name}, []string{b.Namespace, b.Name})
+}
+
+// kept records that st was written, and returns the entries that it added to lanes.
+func (m *medium) kept(st *step) (entries []task.Entry) {
+	t, old := st.Decision.Task, st.Old.task
+	st.Put = true
+	if t != nil && t.State == task.Running && st.Kind != store.Change {
+		m.claimed.set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
+	} else {
+		m.claimed.drop(st.Key)
+	}
+	st.Answer(withBody(st), st.Decision.Err)
+	if e, ok := task.Hint(old, t); ok {
+		entries = append(entries, e)
+	}
+	if s := st.Decision.Spawned; s != nil {
+		entries = append(entries, s.Entry())
+	}
+	return entries
+}
+
+// withBody returns the result of st, for a claim with the body of its task.
+func withBody(st *step) task.Result {
+	r := st.Decision.Result
+	if st.Kind == store.Claim && r.Task != nil && st.Decision.Err == nil {
+		t := *r.Task
+		t.Request.Body = st.Body
+		r.Task = &t
+	}
+	return r
+}

@@ -1,0 +1,213 @@
+package pgstore
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// forever is later than every due time.
+const forever = task.Millis(math.MaxInt64)
+
+// Get implements store.TaskStore.
+func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	return call(ctx, s, func() (*task.Task, error) {
+		got, err := s.read(ctx, []task.Key{key}, []bool{true})
+		switch {
+		case err != nil:
+			return nil, err
+		case got[0].err != nil:
+			return nil, got[0].err
+		case got[0].task == nil:
+			return nil, task.ErrNotFound
+		}
+		return got[0].withBody(), nil
+	})
+}
+
+// List implements store.TaskStore.
+func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	return call(ctx, s, func() (task.Listing, error) { return kernel.List(ctx, reader{s}, f, page) })
+}
+
+// Upcoming implements store.TaskStore.
+func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
+	return call(ctx, s, func() (task.Upcoming, error) { return kernel.Upcoming(ctx, reader{s}, r) })
+}
+
+// Due implements store.TaskStore.
+func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
+	return call(ctx, s, func() (task.Millis, error) { return kernel.Due(ctx, reader{s}, r, math.MaxInt64, found) })
+}
+
+// reader implements kernel.Reader. The indexes have one part, except that the part
+// of a lane is its shard.
+type reader struct{ *Store }
+
+func (r reader) Parts() int { return 1 }
+
+func (r reader) Batch() int { return 128 }
+
+func (r reader) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
+	if ranges[0].Index == kernel.ByDue {
+		return r.scanLanes(ctx, ranges)
+	}
+	all := make([][]string, len(ranges))
+	for i, one := range ranges { // there are one or two
+		namespace, places, err := one.Lane.Namespace+"/", []string(nil), error(nil)
+		if one.Index == kernel.ByName {
+			to := one.Lane.Namespace + "0" // it follows the slash
+			if one.To != "" {
+				to = namespace + one.To
+			}
+			places, err = query(ctx, r.Store, pgx.RowTo[string], `SELECT key FROM task WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3`, namespace+textOf(one.From), textOf(to), one.Limit)
+		} else {
+			namespace = string(endedOf(one.Lane.Namespace, one.Index == kernel.DeadByEnd, ""))
+			to := namespace[:len(namespace)-1] + string(namespace[len(namespace)-1]+1)
+			if one.To != "" {
+				to = namespace + one.To
+			}
+			var found [][]byte
+			found, err = query(ctx, r.Store, pgx.RowTo[[]byte], "SELECT ended FROM task WHERE ended >= $1 AND ended < $2 ORDER BY ended LIMIT $3", []byte(namespace+one.From), []byte(to), one.Limit)
+			for _, place := range found {
+				places = append(places, string(place))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		for n, place := range places {
+			places[n] = strings.TrimPrefix(place, namespace)
+		}
+		all[i] = places
+	}
+	return all, nil
+}
+
+// scanLanes is Scan for due indexes.
+func (r reader) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
+	reads := make([]laneRead, len(ranges))
+	for i, one := range ranges {
+		reads[i] = laneRead{int16(one.Part), one.Lane, place(one.From), forever, one.Limit}
+	}
+	found, err := r.readLanes(ctx, reads)
+	all := make([][]string, len(found))
+	for i, entries := range found {
+		for _, e := range entries {
+			all[i] = append(all[i], kernel.DuePlace(e.Position()))
+		}
+	}
+	return all, err
+}
+
+// place returns a place in a lane as the first position that a read returns.
+func place(from string) task.Position {
+	p := kernel.Position(from)
+	p.Name = textOf(p.Name)
+	return p
+}
+
+// textOf returns a text that sorts like s among names: the database has no zero bytes.
+func textOf(s string) string { return strings.ReplaceAll(s, "\x00", "\x01") }
+
+// Records implements kernel.Reader.
+func (r reader) Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error) {
+	want := make([]bool, len(keys))
+	got, err := r.read(ctx, keys, want)
+	if err != nil {
+		return nil, err
+	}
+	all, n, weight := make([]*task.Task, len(keys)), len(keys), 0
+	var large []task.Key
+	var of []int
+	for i, g := range got {
+		if g.err != nil {
+			return nil, g.err
+		}
+		if all[i] = g.task; !bodies || g.task == nil || g.task.Request.BodySize == 0 || f != nil && !f.Match(g.task) {
+			continue
+		}
+		large, of = append(large, keys[i]), append(of, i)
+		if weight += g.task.Weight() + g.task.Request.BodySize; weight >= task.MaxPageBytes {
+			n = i + 1
+			break
+		}
+	}
+	if len(large) == 0 {
+		return all, nil
+	}
+	got, err = r.read(ctx, large, slices.Repeat([]bool{true}, len(large)))
+	for i, g := range got {
+		if all[of[i]] = g.task; g.task != nil {
+			all[of[i]] = g.withBody()
+		}
+	}
+	return all[:n], err
+}
+
+// Lanes implements kernel.Reader.
+func (r reader) Lanes(ctx context.Context, read kernel.LaneRead) (kernel.Lanes, error) {
+	found, err := r.heads(ctx, r.all(), -1)
+	all := kernel.Lanes{End: math.MaxInt64, Examined: len(found)}
+	for _, h := range found {
+		if h.Due <= read.Until && read.Selects(h.Lane) {
+			all.Heads = append(all.Heads, kernel.Head{Lane: h.Lane, Part: int(h.shard), Low: h.Position()})
+		}
+	}
+	return all, err
+}
+
+// Count implements kernel.Reader.
+func (r reader) Count(ctx context.Context, ranges []kernel.Range, read *store.DueRead, found store.DueFound) ([]kernel.Counted, error) {
+	n := len(ranges)
+	ord, shard, lane := make([]int32, n), make([]int16, n), make([]int64, n)
+	bounds := make([]int64, len(read.Bounds))
+	for i, one := range ranges {
+		ord[i], shard[i], lane[i] = int32(i), int16(one.Part), laneOf(one.Lane)
+	}
+	for i, b := range read.Bounds {
+		bounds[i] = int64(b)
+	}
+	costs := make([]kernel.Counted, n)
+	for i := range costs {
+		costs[i].Cost = kernel.SeekCost
+	}
+	_, err := query(ctx, r.Store, func(row pgx.CollectableRow) (struct{}, error) {
+		var at, interval, tasks int
+		err := row.Scan(&at, &interval, &tasks)
+		found(ranges[at].Lane, interval, tasks)
+		costs[at].Cost += tasks
+		return struct{}{}, err
+	}, `
+SELECT u.ord, t.interval, t.n FROM unnest($1::int[], $2::smallint[], $3::bigint[]) u(ord, shard, lane),
+LATERAL (SELECT width_bucket(look, $4::bigint[]) AS interval, count(*) AS n FROM task WHERE shard = u.shard AND lane = u.lane AND look < $5 AND NOT running GROUP BY 1) t`,
+		ord, shard, lane, bounds, bounds[len(bounds)-1])
+	return costs, err
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// byPosition scans the columns of a row into the fields of a struct.
+func byPosition[T any](row pgx.CollectableRow) (T, error) { return pgx.RowToStructByPos[T](row) }
+
+// decode decodes a record that a statement returned.
+func decode(key string, data []byte, until *int64) (found, error) {
+	k, err := parseKey(key)
+	if err != nil {
+		return found{}, err
+	}
+	var f found
+	if f.task, err = codec.DecodeRecord(k, data); err == nil {
+		f.take(until)
+	}
+	return f, err
+}

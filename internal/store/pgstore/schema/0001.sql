@@ -1,0 +1,100 @@
+-- The tables of a store. A schema is a store, and the connection's search_path
+-- names it.
+
+-- One row: the identity of the store, and values that all nodes share.
+CREATE TABLE meta (
+    format   int  NOT NULL,
+    shards   int  NOT NULL,
+    lease    bigint NOT NULL, -- milliseconds
+    identity text NOT NULL
+);
+
+-- All records, also those of ended tasks, because a name is unique among them. An
+-- update that changes no indexed column is a HOT update, which writes no index: so
+-- a claim changes neither lane nor look. The free half of each page has room for
+-- the new versions of a whole batch.
+CREATE TABLE task (
+    key     text COLLATE "C" PRIMARY KEY, -- <namespace>/<name>
+    shard   smallint NOT NULL,
+    lane    bigint,           -- waiting or running: the hash of its lane
+    look    bigint,           -- waiting or running: its due time
+    running boolean NOT NULL,
+    stamp   bigint NOT NULL,  -- random for each version of the record
+    record  bytea  NOT NULL,
+    body    bytea,            -- unless the record has it
+    idem    bytea,            -- <namespace>/<digest of its Idempotency-Key>
+    ended   bytea,            -- ended: <namespace>/<d for dead, f for finished><place by end>
+    keep    bigint            -- ended: the end of its retention
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
+ALTER TABLE task ALTER body SET STORAGE EXTERNAL;
+CREATE INDEX task_due ON task (shard, lane, look, key) WHERE lane IS NOT NULL;
+CREATE UNIQUE INDEX task_idem ON task (idem) WHERE idem IS NOT NULL;
+CREATE INDEX task_ended ON task (ended) WHERE ended IS NOT NULL;
+CREATE INDEX task_keep ON task (shard, keep) WHERE keep IS NOT NULL;
+
+-- The leases of running tasks. An extension writes only here, so it never makes a
+-- transaction of a user fail that has read the task.
+CREATE TABLE lease (
+    key   text COLLATE "C" PRIMARY KEY,
+    shard smallint NOT NULL,
+    token text   NOT NULL,
+    until bigint NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
+CREATE INDEX lease_until ON lease (shard, until);
+
+-- What each transaction changed in a shard: differences of counts, and tasks that
+-- wait anew. No transaction waits for another one, because each adds a row.
+CREATE TABLE news (
+    xid   xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    shard smallint NOT NULL,
+    node  text NOT NULL, -- the process that wrote it
+    news  jsonb NOT NULL
+);
+CREATE INDEX news_shard ON news (shard, xid);
+
+-- Counts of records, without unread news. The shard's owner writes them.
+CREATE TABLE count (
+    shard     smallint NOT NULL,
+    namespace text COLLATE "C" NOT NULL,
+    queue     text COLLATE "C" NOT NULL,
+    number    smallint NOT NULL, -- a state, or -1 for bytes
+    n         bigint NOT NULL,
+    PRIMARY KEY (shard, namespace, queue, number)
+) WITH (fillfactor = 50);
+
+CREATE TABLE shard (
+    n     smallint PRIMARY KEY,
+    owner text NOT NULL DEFAULT '', -- the owner's id; empty: none
+    until bigint NOT NULL DEFAULT 0,
+    epoch bigint NOT NULL DEFAULT 0
+);
+
+-- One row for each node, and one for a process that found its name taken.
+CREATE TABLE node (
+    name    text COLLATE "C" NOT NULL,
+    twin    boolean NOT NULL,
+    nonce   text   NOT NULL,
+    beat    bigint NOT NULL,
+    about   jsonb  NOT NULL,
+    dead    boolean NOT NULL DEFAULT false,
+    drained text   NOT NULL DEFAULT '', -- the nonce of the process that must own nothing
+    forced  boolean NOT NULL DEFAULT false,
+    sums    bytea,
+    PRIMARY KEY (name, twin)
+);
+
+-- One row: the version of the settings. It is locked by each edit.
+CREATE TABLE version (settings text NOT NULL);
+INSERT INTO version VALUES ('');
+CREATE TABLE setting (
+    field text COLLATE "C" PRIMARY KEY,
+    value bytea NOT NULL
+);
+CREATE TABLE audit (
+    seq   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    entry bytea NOT NULL
+);
+CREATE TABLE permit (
+    scope text COLLATE "C" PRIMARY KEY,
+    state jsonb NOT NULL
+);

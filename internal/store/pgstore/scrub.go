@@ -1,0 +1,58 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Scrub implements store.Scrubber. The cursor is the key of the last record. The
+// database keeps the indexes; a scrub looks for leases that nobody extends.
+func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
+	return call(ctx, s, func() (done store.Scrubbed, err error) {
+		if cursor == "" {
+			s.abandoned.Begin()
+		}
+		limit = max(limit, 1)
+		type row struct {
+			key   string
+			data  []byte
+			until *int64
+		}
+		rows, err := query(ctx, s, func(r pgx.CollectableRow) (one row, err error) {
+			err = r.Scan(&one.key, &one.data, &one.until)
+			return one, err
+		}, `SELECT key, record, until FROM task LEFT JOIN lease USING (key) WHERE key > $1 ORDER BY key LIMIT $2`, cursor, limit)
+		if err != nil {
+			return done, err
+		}
+		for _, r := range rows {
+			done.Examined++
+			done.Next = r.key
+			f, err := decode(r.key, r.data, r.until)
+			if err != nil {
+				return done, fmt.Errorf("scrub: %w", err)
+			}
+			back, lost := s.abandoned.Find(now, f.task)
+			if !lost {
+				continue
+			}
+			replies, err := s.transit(ctx, now, []store.Step{back})
+			if err != nil {
+				return done, err
+			}
+			if replies[0].Err == nil && replies[0].Effect != 0 {
+				done.Repairs = append(done.Repairs, store.Repair{Key: f.task.Key(), Found: store.FoundAbandoned})
+			}
+		}
+		if len(rows) < limit {
+			done.Next = ""
+			s.abandoned.End()
+		}
+		return done, nil
+	})
+}

@@ -1,0 +1,305 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// configuration is a version of the settings as this node knows it.
+type configuration struct {
+	version  string
+	settings *settings.Settings
+}
+
+// Configure implements store.SettingsStore. The row of the version is locked during
+// each edit, so edits are made one after the other, by settings that are up to date.
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
+	return call(ctx, s, func() ([]settings.EditReply, error) {
+		s.configuring.Lock()
+		defer s.configuring.Unlock()
+		replies := make([]settings.EditReply, len(edits))
+		for i, e := range edits {
+			next := s.settings.Load()
+			err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+				replies[i], next, err = s.edit(ctx, tx, now, e)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			s.adopt(next)
+		}
+		return replies, nil
+	})
+}
+
+// edit makes one edit in a transaction, and returns the settings after it.
+func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit) (settings.EditReply, *configuration, error) {
+	have, err := readSettings(ctx, tx, s.settings.Load(), " FOR UPDATE")
+	if err != nil {
+		return settings.EditReply{}, nil, err
+	}
+	switch e := e.(type) {
+	case settings.Note:
+		return settings.EditReply{}, have, audit(ctx, tx, e...)
+	case settings.DropNamespace:
+		field := settingField(settings.SettingKey{Kind: settings.NamespaceKind, Name: e.Name})
+		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
+			return settings.EditReply{}, nil, err
+		}
+		counts, err := readCounts(ctx, tx)
+		if err != nil {
+			return settings.EditReply{}, nil, err
+		}
+		for q, c := range counts {
+			if q.Namespace == e.Name {
+				e.Count(q.Queue, c)
+			}
+		}
+		return s.apply(ctx, tx, now, e, have)
+	}
+	return s.apply(ctx, tx, now, e, have)
+}
+
+func (s *Store) apply(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit, have *configuration) (settings.EditReply, *configuration, error) {
+	changes, refusal := e.Apply(now, have.settings)
+	if refusal != nil || len(changes) == 0 {
+		return settings.EditReply{Err: refusal}, have, nil
+	}
+	next := &configuration{versionAfter(have.version), have.settings.With(changes...)}
+	for _, c := range changes {
+		var err error
+		if c.Value == nil {
+			_, err = tx.Exec(ctx, "DELETE FROM setting WHERE field = $1", settingField(c.Key))
+		} else {
+			var data []byte
+			if data, err = settings.EncodeSetting(c.Value); err == nil {
+				_, err = tx.Exec(ctx, "INSERT INTO setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", settingField(c.Key), data)
+			}
+		}
+		if err != nil {
+			return settings.EditReply{}, nil, err
+		}
+	}
+	_, err := tx.Exec(ctx, "UPDATE version SET settings = $1", next.version)
+	if entry, ok := settings.AuditEdit(now, settings.ActorOf(ctx), e, changes); ok && err == nil {
+		err = audit(ctx, tx, entry)
+	}
+	return settings.EditReply{Changes: changes}, next, err
+}
+
+// versionAfter returns the version of settings that follow a version: a larger text.
+func versionAfter(version string) string {
+	n, _ := strconv.ParseUint(version, 16, 64) // there is none before the first edit
+	return fmt.Sprintf("%016x", n+1)
+}
+
+// adopt publishes new settings and calls the watcher.
+func (s *Store) adopt(c *configuration) {
+	if c.version != s.settings.Load().version {
+		s.settings.Store(c)
+		s.Watchers.Settings(c.settings)
+	}
+}
+
+// reload reads the settings if another node has changed them.
+func (s *Store) reload(ctx context.Context) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	_, err := s.reloadLocked(ctx)
+	return err
+}
+
+// reloadLocked reads the settings if their version has changed, and reports whether
+// it had.
+func (s *Store) reloadLocked(ctx context.Context) (changed bool, err error) {
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		have := s.settings.Load()
+		next, err := readSettings(ctx, tx, have, "")
+		if err == nil {
+			changed = next.version != have.version
+			s.adopt(next)
+		}
+		return err
+	})
+	return changed, err
+}
+
+// readSettings returns the settings, which are have if they have its version.
+func readSettings(ctx context.Context, tx pgx.Tx, have *configuration, lock string) (*configuration, error) {
+	c := &configuration{}
+	if err := tx.QueryRow(ctx, "SELECT settings FROM version"+lock).Scan(&c.version); err != nil || c.version == have.version {
+		return have, err
+	}
+	rows, err := tx.Query(ctx, "SELECT field, value FROM setting")
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (settings.Setting, error) {
+		var field string
+		var value []byte
+		if err := row.Scan(&field, &value); err != nil {
+			return nil, err
+		}
+		return parseSetting(field, value)
+	})
+	c.settings = settings.NewSettings(all...)
+	return c, err
+}
+
+func settingField(k settings.SettingKey) string {
+	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
+}
+
+func parseSetting(field string, value []byte) (settings.Setting, error) {
+	kind, _, _ := strings.Cut(field, "/")
+	n, err := strconv.ParseUint(kind, 10, 8)
+	if err != nil {
+		return nil, fmt.Errorf("setting %q: %w", field, codec.ErrDamaged)
+	}
+	r, err := settings.DecodeSetting(settings.SettingKind(n), value)
+	if err != nil {
+		return nil, fmt.Errorf("setting %q: %w: %w", field, codec.ErrDamaged, err)
+	}
+	return r, nil
+}
+
+func audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditEntry) error {
+	for i := range entries {
+		if _, err := tx.Exec(ctx, "INSERT INTO audit (entry) VALUES ($1)", append([]byte{codec.Format}, settings.EncodeAuditEntry(&entries[i])...)); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, "DELETE FROM audit WHERE seq <= (SELECT seq FROM audit ORDER BY seq DESC OFFSET $1 LIMIT 1)", settings.MaxAuditEntries)
+	return err
+}
+
+// readLog returns entries of the audit log.
+func (s *Store) readLog(ctx context.Context, sql string, args ...any) ([]settings.AuditEntry, error) {
+	return query(ctx, s, func(row pgx.CollectableRow) (e settings.AuditEntry, err error) {
+		var seq int64
+		var data []byte
+		if err = row.Scan(&seq, &data); err != nil {
+			return e, err
+		}
+		if data, err = codec.Unwrap(data); err == nil {
+			e, err = settings.DecodeAuditEntry(data)
+		}
+		if err != nil {
+			return e, fmt.Errorf("entry %d of the audit log: %w: %w", seq, codec.ErrDamaged, err)
+		}
+		e.Seq = uint64(seq)
+		return e, nil
+	}, sql, args...)
+}
+
+// Audit implements store.SettingsStore.
+func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
+	return call(ctx, s, func() (page settings.AuditPage, err error) {
+		if before == 0 {
+			before = 1<<63 - 1
+		}
+		entries, err := s.readLog(ctx, "SELECT seq, entry FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2", int64(before), task.MaxPageExamined+1)
+		for i := range entries {
+			if len(page.Entries) >= limit || i == task.MaxPageExamined {
+				return page, err
+			}
+			page.Next = entries[i].Seq
+			if f.Match(&entries[i]) {
+				page.Entries = append(page.Entries, entries[i])
+			}
+		}
+		page.Next = 0
+		return page, err
+	})
+}
+
+// sweepLog removes at most limit entries from the beginning of the audit log if their
+// retention ended at or before now.
+func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, error) {
+	entries, err := s.readLog(ctx, "SELECT seq, entry FROM audit ORDER BY seq LIMIT $1", limit)
+	n := 0
+	for n < len(entries) && entries[n].At.Add(s.config.AuditKeep) <= now {
+		n++
+	}
+	if err == nil && n > 0 {
+		_, err = s.pool.Exec(ctx, "DELETE FROM audit WHERE seq <= $1", int64(entries[n-1].Seq))
+	}
+	return n, err
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Counts implements store.SettingsStore.
+func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return readCounts(ctx, s.pool) })
+}
+
+// readCounts adds the unread news to the counts, in one snapshot.
+func readCounts(ctx context.Context, q querier) (map[task.QueueKey]task.Counts, error) {
+	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count UNION ALL SELECT '', '', 0, 0, news FROM news")
+	if err != nil {
+		return nil, err
+	}
+	all := map[task.QueueKey]task.Counts{}
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
+		var key task.QueueKey
+		var number int16
+		var n int64
+		var data []byte
+		if err := row.Scan(&key.Namespace, &key.Queue, &number, &n, &data); err != nil {
+			return none, err
+		}
+		if data == nil {
+			c := all[key]
+			if number < 0 {
+				c.Bytes += n
+			} else if int(number) < len(c.States) {
+				c.States[number] += n
+			}
+			all[key] = c
+			return none, nil
+		}
+		var list []news
+		err = json.Unmarshal(data, &list)
+		for _, one := range list {
+			for _, d := range one.Deltas {
+				key := task.QueueKey{Namespace: d.Namespace, Queue: d.Queue}
+				c := all[key]
+				c.Add(d.Counts)
+				all[key] = c
+			}
+		}
+		return none, err
+	})
+	for key, c := range all {
+		if c.Total() == 0 {
+			delete(all, key)
+		}
+	}
+	return all, err
+}
+
+// countNamespaces returns the counts by namespace.
+func (s *Store) countNamespaces(ctx context.Context) (map[string]task.Counts, error) {
+	counts, err := readCounts(ctx, s.pool)
+	all := map[string]task.Counts{}
+	for key, c := range counts {
+		have := all[key.Namespace]
+		have.Add(c)
+		all[key.Namespace] = have
+	}
+	return all, err
+}
