@@ -141,7 +141,7 @@ cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 
 # from the first second, because it takes minutes with an empty cache.
 .PHONY: checked
 checked: go
-	@for need in redis-server/redis-server promtool/prometheus; do command -v "$${need%/*}" >/dev/null || \
+	@PATH="$$PATH:$$(echo /usr/lib/postgresql/*/bin | tr ' ' :)"; for need in redis-server/redis-server initdb/postgresql promtool/prometheus; do command -v "$${need%/*}" >/dev/null || \
 		echo "make: $${need%/*} is missing, so its tests are skipped; install it: apt-get install $${need#*/}"; done
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
 	if [ -n "$$unformatted" ]; then printf 'make: not formatted, run gofmt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi

@@ -339,6 +339,10 @@ var layers = []layer{
 		why: "the shared parts of server tests know no server, so that each package can use them",
 	},
 	{
+		path: "internal/servertest/pgtest", may: []string{"internal/redistest", failing},
+		why: "servers for tests are processes and sockets: the tests know the data",
+	},
+	{
 		path: "internal/redischeck", may: []string{"internal/bytesize", "internal/wire", "internal/task", "internal/store/redisstore"},
 		why: "findings are a pure function of an examination and the settings: the store examines the servers",
 	},
@@ -613,7 +617,7 @@ const stores = "internal/store/"
 // this package does not allow the packages below it.
 const contracts = "internal/store"
 
-var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest", "internal/tasktest"}
+var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest", "internal/servertest/pgtest", "internal/tasktest"}
 
 // leaving and failing may be imported by the tests of all packages.
 const leaving, failing = "internal/quick", "internal/fatal"

@@ -2,6 +2,6 @@ package redistest
 
 import "syscall"
 
-// childAttr makes the kernel kill a server when its test program dies in any
+// ChildAttr makes the kernel kill a server when its test program dies in any
 // way.
-func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+func ChildAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,5 +4,5 @@ package redistest
 
 import "syscall"
 
-// childAttr requests nothing: if the test program is killed, its servers stay.
-func childAttr() *syscall.SysProcAttr { return nil }
+// ChildAttr requests nothing: if the test program is killed, its servers stay.
+func ChildAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }

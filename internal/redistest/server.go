@@ -115,7 +115,7 @@ func (s *Server) Restart(args ...string) error {
 	defer func() { _ = log.Close() }()
 	s.cmd = exec.Command("redis-server", append(s.args[:len(s.args):len(s.args)], args...)...) //nolint:gosec // arguments of the test itself
 	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Env = log, log, s.env
-	s.cmd.SysProcAttr = childAttr()
+	s.cmd.SysProcAttr = ChildAttr()
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
 	}
