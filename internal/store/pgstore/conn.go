@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,6 +21,7 @@ const (
 	deadlock        = "40P01"
 	serialization   = "40001"
 	diskFull        = "53100"
+	undefinedTable  = "42P01"
 )
 
 // code returns the SQLSTATE of an error, "" if it has none.
@@ -93,4 +97,31 @@ func transact[T any](ctx context.Context, s *Store, how commit, shared []int64, 
 		err = fmt.Errorf("%w: PostgreSQL rolled the transaction back", task.ErrUnavailable)
 	}
 	return all, err
+}
+
+// failures logs failures of actions that are tried again and again: the first, then
+// one line a minute, and the end.
+type failures struct {
+	logger *slog.Logger
+	mu     sync.Mutex // guards logged
+	logged map[string]time.Time
+}
+
+// note notes the result of an action.
+func (s *Store) note(action string, err error, args ...any) {
+	f := &s.failures
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, failed := f.logged[action]
+	switch {
+	case err == nil && failed:
+		delete(f.logged, action)
+		f.logger.Info("can " + action + " again")
+	case err != nil && time.Since(last) >= time.Minute:
+		if f.logged == nil {
+			f.logged = map[string]time.Time{}
+		}
+		f.logged[action] = time.Now()
+		f.logger.Warn("could not "+action, append(args, "error", err)...)
+	}
 }

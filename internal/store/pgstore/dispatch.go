@@ -11,10 +11,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// owner returns the owner id that a step of a shard must find, nil if this process
-// shares the store with no other.
-func (s *Store) owner(int16) *string { return nil }
-
 // Reap implements store.Reaper for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return call(ctx, s, func() (int, error) {
@@ -39,7 +35,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 // retire makes a step of tasks whose time has come, at most limit, and returns how
 // many it changed.
 func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, sql string) (n int, err error) {
-	keys, err := query(ctx, s, pgx.RowTo[string], sql, s.all(), int64(now), limit)
+	keys, err := query(ctx, s, pgx.RowTo[string], sql, s.numbers(), int64(now), limit)
 	if err != nil || len(keys) == 0 {
 		return 0, err
 	}

@@ -14,28 +14,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// lanes are the low-water marks of the owned shards. A read of a lane begins at its
-// mark, because the dead rows of claimed tasks lie before it.
-type lanes struct {
-	group *lowwater.Group
-	sets  []*lowwater.Set // by shard
-	of    map[*lowwater.Set]int16
-}
-
-// survey reads the first task of each lane in shards.
-func (s *Store) survey(ctx context.Context, shards []int16) error {
-	s.lanes = lanes{group: lowwater.NewGroup(), sets: make([]*lowwater.Set, s.shards), of: map[*lowwater.Set]int16{}}
-	for _, n := range shards {
-		s.lanes.sets[n] = s.lanes.group.New()
-		s.lanes.of[s.lanes.sets[n]] = n
-	}
-	heads, err := s.heads(ctx, shards, -1)
-	for _, h := range heads {
-		s.lanes.sets[h.shard].Added([]task.Entry{h.Entry})
-	}
-	return err
-}
-
 // head is the first task of a lane in a shard.
 type head struct {
 	task.Entry
@@ -78,48 +56,62 @@ func (s *Store) heads(ctx context.Context, shards []int16, limit int) ([]head, e
 	}, readHeads, shards, most)
 }
 
-// added notes new entries of lanes, and calls the watcher.
+// added notes new entries of lanes in owned shards, and calls the watcher with them.
 func (s *Store) added(entries []task.Entry) {
+	var ours []task.Entry
 	for _, e := range entries {
-		if e.Hint == task.Waits {
-			s.lanes.sets[s.shardOf(e.Key())].Added([]task.Entry{e})
+		if h := s.shard(s.shardOf(e.Key())); h != nil {
+			if e.Hint == task.Waits {
+				h.lanes.Added([]task.Entry{e})
+			}
+			ours = append(ours, e)
+		} else if e.Due < s.now()+soon {
+			s.notify("news")
 		}
 	}
+	s.hint(ours)
+}
+
+// soon is the time, in milliseconds, within which a task must be due for its owner to be
+// notified. The owner's poll finds later tasks early enough.
+const soon = 2000
+
+func (s *Store) hint(entries []task.Entry) {
 	if hint := s.Tasks(); hint != nil && len(entries) > 0 {
 		hint(entries)
 	}
 }
 
-// LanePages implements store.DispatchStore.
+// LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
 	return call(ctx, s, func() ([]store.LanePage, error) {
-		pages := make([]store.LanePage, len(reads))
+		pages, owned := make([]store.LanePage, len(reads)), s.mine()
 		for i, r := range reads {
 			if r.Namespace == "" {
-				names := map[string]bool{}
-				for _, set := range s.lanes.sets {
-					for _, n := range set.Namespaces() {
-						names[n] = true
-					}
-				}
-				pages[i] = store.NamespacePage(sortedKeys(names))
-				continue
+				pages[i] = store.NamespacePage(s.namespaces())
+			} else {
+				pages[i] = pageOf(owned, until, r)
 			}
-			pages[i] = s.lanes.page(until, r)
 		}
 		return pages, nil
 	})
 }
 
-func (l *lanes) page(until task.Millis, r store.LanePageRead) (p store.LanePage) {
+func pageOf(owned []*ownedShard, until task.Millis, r store.LanePageRead) (p store.LanePage) {
 	left := r.From.Left
-	for n := r.From.Shard; n < len(l.sets); n, left = n+1, 0 {
+	for _, h := range owned {
+		if h.Shard < r.From.Shard {
+			continue
+		}
+		if h.Shard > r.From.Shard {
+			left = 0 // the shard of the cursor is finished, or belongs to another node by now
+		}
 		if len(p.Heads) >= r.Limit {
-			p.Next = store.LaneCursor{Shard: n}
+			p.Next = store.LaneCursor{Shard: h.Shard}
 			return p
 		}
-		if p.Heads, left = l.sets[n].Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
-			p.Next = store.LaneCursor{Shard: n, Left: left}
+		if p.Heads, left = h.lanes.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
+			p.Next = store.LaneCursor{Shard: h.Shard, Left: left}
 			return p
 		}
 	}
@@ -183,6 +175,10 @@ func (s *Store) peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 		atMark bool
 		f      lowwater.Finding
 	}
+	numbers := map[*lowwater.Set]int16{}
+	for _, h := range s.mine() {
+		numbers[h.lanes] = h.number
+	}
 	var strands []strand
 	var parts []laneRead
 	defer func() {
@@ -194,7 +190,11 @@ func (s *Store) peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 		if r.Limit <= 0 {
 			continue
 		}
-		for _, set := range s.lanes.group.Having(r.Lane) {
+		for _, set := range s.owned.marks.Having(r.Lane) {
+			number, owned := numbers[set]
+			if !owned {
+				continue
+			}
 			low, ok := set.Begin(r.Lane)
 			if !ok {
 				continue
@@ -204,7 +204,7 @@ func (s *Store) peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 				from, atMark = low, true
 			}
 			strands = append(strands, strand{of: i, set: set, atMark: atMark})
-			parts = append(parts, laneRead{s.lanes.of[set], r.Lane, from, r.Until, r.Limit})
+			parts = append(parts, laneRead{number, r.Lane, from, r.Until, r.Limit})
 		}
 	}
 	found, err := s.readLanes(ctx, parts)

@@ -69,12 +69,7 @@ func limited(all *settings.Settings, namespace string) bool {
 func (m *medium) Guess(key task.Key) (record, bool) { return m.claimed.get(key) }
 
 func (m *medium) Pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	pause(ctx, d)
 }
 
 func (m *medium) Unwritten(st *step) { st.Answer(withBody(st), st.Decision.Err) }
@@ -212,7 +207,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	for _, st := range others {
 		w.add(m, st)
 	}
-	endings, err := m.write(ctx, &w, others[0].Kind == store.Change, how(others))
+	endings, err := m.write(ctx, &w, others[0].Kind, how(others))
 	switch code(err) {
 	case uniqueViolation, deadlock, serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
 		endings, err = make([]ending, len(others)), nil
@@ -226,7 +221,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		return err
 	}
 	m.end(others, endings)
-	if slices.Contains(endings, homeless) {
+	if slices.Contains(endings, outdated) {
 		return m.reload(ctx)
 	}
 	return nil
@@ -252,7 +247,7 @@ func (m *medium) end(steps []*step, endings []ending) {
 				st.Answer(task.Result{}, fmt.Errorf("%w: another transaction of the database has locked the task", task.ErrUnavailable))
 				continue
 			}
-		case homeless:
+		case outdated:
 			e = kernel.Again
 		case early:
 			e = kernel.NotYetDue

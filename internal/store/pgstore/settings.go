@@ -56,7 +56,7 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
 			return settings.EditReply{}, nil, err
 		}
-		counts, err := readCounts(ctx, tx)
+		counts, err := readCounts(ctx, tx, "true")
 		if err != nil {
 			return settings.EditReply{}, nil, err
 		}
@@ -108,6 +108,9 @@ func (s *Store) adopt(c *configuration) {
 	if c.version != s.settings.Load().version {
 		s.settings.Store(c)
 		s.Watchers.Settings(c.settings)
+		if s.member != nil {
+			s.member.WakeLoop() // sends a heartbeat, which confirms the version
+		}
 	}
 }
 
@@ -244,12 +247,13 @@ type querier interface {
 
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return readCounts(ctx, s.pool) })
+	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return readCounts(ctx, s.pool, "true") })
 }
 
-// readCounts adds the unread news to the counts, in one snapshot.
-func readCounts(ctx context.Context, q querier) (map[task.QueueKey]task.Counts, error) {
-	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count UNION ALL SELECT '', '', 0, 0, news FROM news")
+// readCounts adds the unread news to the counts, in one snapshot, of the shards that
+// fit a condition.
+func readCounts(ctx context.Context, q querier, where string, args ...any) (map[task.QueueKey]task.Counts, error) {
+	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count WHERE "+where+" UNION ALL SELECT '', '', 0, 0, news FROM news WHERE "+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +298,7 @@ func readCounts(ctx context.Context, q querier) (map[task.QueueKey]task.Counts, 
 
 // countNamespaces returns the counts by namespace.
 func (s *Store) countNamespaces(ctx context.Context) (map[string]task.Counts, error) {
-	counts, err := readCounts(ctx, s.pool)
+	counts, err := readCounts(ctx, s.pool, "true")
 	all := map[string]task.Counts{}
 	for key, c := range counts {
 		have := all[key.Namespace]

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,11 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/lowwater"
+	"github.com/foliot/foliot/internal/store/membership"
+	"github.com/foliot/foliot/internal/store/serverclock"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // DefaultShards is the number of shards of a new store.
@@ -36,6 +41,23 @@ type Config struct {
 
 	// AuditKeep is how long entries of the audit log are kept. Default: 30 days.
 	AuditKeep time.Duration
+
+	// Node is the name of this process among those that share the store. A process
+	// that restarts with the same name gets the same shards. It must not contain a
+	// slash. Default: a generated name.
+	Node string
+
+	// Version is the version of the program, and Address the host:port of its API,
+	// which every node lists for all nodes: see Nodes. Default: empty.
+	Version, Address string
+
+	// APIs returns further addresses of the API, host:port, to which no node sends
+	// tasks. It is called for each heartbeat and must not block. Default: none.
+	APIs func() []string
+
+	// Embedded is set for a program that embeds the timers. It becomes a node, which
+	// owns shards, only when Join is called.
+	Embedded bool
 
 	// CallersClock makes the times that callers pass the only clock, for tests with
 	// an artificial time and without other nodes.
@@ -62,21 +84,37 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	store.Watchers
 
-	config Config
-	pool   *pgxpool.Pool
-	shards int
-	node   string // this process
+	config  Config
+	pool    *pgxpool.Pool
+	shards  int
+	lease   time.Duration // of shards
+	node    string        // this process, in the news that it writes
+	channel string        // of the messages of nodes
+	opened  time.Time
 
+	member    *membership.Member
+	owned     ownedShards
 	claimed   claimedRecords
-	lanes     lanes
 	abandoned kernel.Abandoned
-	settings  atomic.Pointer[configuration]
+	clocks    *serverclock.Clocks
+	trusted   *trustedclock.Clock
+	listeners listeners
+	failures  failures
+	absent    atomic.Pointer[error] // the error of the last poll
+	busy      atomic.Int64          // when this node had work, after opened
 
+	polling sync.Mutex // guards last, and is held while the news are read
+	last    snapshot   // of the last read of the news
+
+	settings    atomic.Pointer[configuration]
 	configuring sync.Mutex // held while settings are changed and the watcher is called
 	limiting    sync.Mutex // held by calls in namespaces with quotas
 
-	calls  sync.RWMutex // held for reading by every call, for writing by Close
-	closed atomic.Bool  // written under calls
+	calls   sync.RWMutex // held for reading by every call, for writing by Close
+	closed  atomic.Bool  // written under calls
+	closing context.Context
+	stop    context.CancelFunc
+	working sync.WaitGroup
 }
 
 //go:embed schema/0001.sql
@@ -108,12 +146,21 @@ func Migrate(ctx context.Context, url string) error {
 // Open opens the store that c names.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
+	if strings.Contains(c.Node, "/") {
+		return nil, fmt.Errorf("node name %q: must not contain a slash", c.Node)
+	}
 	pool, err := pgxpool.New(ctx, c.URL)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, pool: pool, node: rand.Text(), claimed: claimedRecords{m: map[task.Key]record{}}}
+	s := &Store{
+		config: c, pool: pool, node: rand.Text(), opened: time.Now(), claimed: claimedRecords{m: map[task.Key]record{}}, clocks: serverclock.New(),
+		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
+	}
+	s.closing, s.stop = context.WithCancel(context.Background())
 	if err := s.open(ctx); err != nil {
+		s.stop()
+		s.working.Wait()
 		pool.Close()
 		return nil, err
 	}
@@ -121,22 +168,78 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	format := 0
-	err := s.pool.QueryRow(ctx, "SELECT format, shards FROM meta").Scan(&format, &s.shards)
+	format, lease := 0, int64(0)
+	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease, 'foliot:' || current_schema() FROM meta").Scan(&format, &s.shards, &lease, &s.channel)
 	switch {
-	case code(err) == "42P01":
+	case code(err) == undefinedTable:
 		return errors.New("the schema has no tables: run foliot postgres migrate")
 	case err != nil:
 		return err
 	case format != 1:
 		return fmt.Errorf("the tables have format %d, and this version reads format 1: run foliot postgres migrate of the newest version", format)
 	}
+	s.lease = time.Duration(lease) * time.Millisecond
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
-	if _, err := s.reloadLocked(ctx); err != nil {
+	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	return s.survey(ctx, s.all())
+	s.owned = ownedShards{all: make([]atomic.Pointer[ownedShard], s.shards), marks: lowwater.NewGroup()}
+	warn := trustedclock.Warn(s.config.Logger)
+	s.trusted = trustedclock.NewWithin(s.within, func(ahead time.Duration) {
+		warn(ahead)
+		s.member.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
+	})
+	s.member = membership.New(s.memberConfig(), registry{s})
+	if s.config.CallersClock {
+		return s.member.TakeAll(ctx)
+	}
+	if err := s.poll(ctx); err != nil {
+		return err
+	}
+	for _, work := range []func(context.Context){s.pollAll, s.sendAll, s.listenAll} {
+		s.working.Go(func() { work(s.closing) })
+	}
+	if !s.config.Embedded {
+		s.Join()
+	}
+	return nil
 }
+
+// Join makes this process one of the nodes until Release, and must be called at most
+// once.
+func (s *Store) Join() { s.member.Join() }
+
+// Now returns the time by which tasks are due: a bound before the server's clock.
+func (s *Store) Now() time.Time {
+	earliest, _ := s.within()
+	return earliest
+}
+
+// Latest returns the time from which the delays of requests count: a bound after the
+// server's clock.
+func (s *Store) Latest() time.Time {
+	_, latest := s.within()
+	return latest
+}
+
+// Trusted returns the time by which tasks expire, records are removed and lost leases
+// are taken back: see package trustedclock.
+func (s *Store) Trusted() time.Time {
+	now, others := s.trusted.Now(), s.Now().Add(-s.member.OthersLag())
+	if others.Before(now) {
+		return others
+	}
+	return now
+}
+
+func (s *Store) within() (earliest, latest time.Time) {
+	if s.config.CallersClock {
+		return time.Now(), time.Now()
+	}
+	return s.clocks.Within(s.clocks.Monotonic())
+}
+
+func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
 
 // all returns the numbers of all shards.
 func (s *Store) all() []int16 {
@@ -149,9 +252,12 @@ func (s *Store) all() []int16 {
 
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
-	st := store.Standing{Durability: "synced", Settings: s.settings.Load().settings}
-	if s.closed.Load() {
+	st := store.Standing{Durability: "synced", Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
+	switch why := s.absent.Load(); {
+	case s.closed.Load():
 		st.Err = task.ErrClosed
+	case why != nil && *why != nil:
+		st.Err = s.failure(*why)
 	}
 	return st
 }
@@ -176,10 +282,16 @@ func call[T any](ctx context.Context, s *Store, do func() (T, error)) (result T,
 
 // Close implements store.Store.
 func (s *Store) Close() error {
+	s.Release()
 	s.calls.Lock()
-	defer s.calls.Unlock()
-	if !s.closed.Swap(true) {
-		s.pool.Close()
+	if s.closed.Swap(true) {
+		s.calls.Unlock()
+		return nil
 	}
+	s.calls.Unlock()
+	s.stop()
+	s.working.Wait()
+	<-s.member.Ended
+	s.pool.Close()
 	return nil
 }

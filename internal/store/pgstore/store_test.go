@@ -1,42 +1,38 @@
 package pgstore
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/quick"
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
-var schemas atomic.Int64
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main{M: m}) }
 
-// opened returns a store in an empty schema.
+// migrated returns the URL of an empty store.
+func migrated(t *testing.T) string {
+	t.Helper()
+	server := pgtest.Shared(t)
+	url := server.URL() + "&search_path=" + server.Schema(t)
+	fatal.If(t, Migrate(t.Context(), url))
+	return url
+}
+
+// opened returns an empty store whose time the tests set.
 func opened(t *testing.T) store.Store {
 	t.Helper()
-	base := os.Getenv("PGTEST")
-	if base == "" {
-		t.Skip("no PostgreSQL")
-	}
-	name := fmt.Sprintf("s%d_%d", os.Getpid(), schemas.Add(1))
-	c, err := pgx.Connect(t.Context(), base)
-	fatal.If(t, err)
-	_, err = c.Exec(t.Context(), "CREATE SCHEMA "+name)
-	fatal.If(t, err)
-	t.Cleanup(func() {
-		_, _ = c.Exec(context.Background(), "DROP SCHEMA "+name+" CASCADE")
-		c.Close(context.Background())
-	})
-	url := base + "&search_path=" + name
-	fatal.If(t, Migrate(t.Context(), url))
-	s, err := Open(t.Context(), Config{URL: url, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true})
+	s, err := Open(t.Context(), Config{URL: migrated(t), Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true})
 	fatal.If(t, err)
 	return s
 }
@@ -44,10 +40,87 @@ func opened(t *testing.T) store.Store {
 func TestKeepsTheContractOfStores(t *testing.T) { storetest.Run(t, opened) }
 
 func TestStoreEqualsTheReference(t *testing.T) {
+	scripts := 0
+	if testing.Short() {
+		scripts = quick.Of(5, 2)
+	}
 	storetest.Differential(t, storetest.Subject{
-		Open: opened, OrderOfRecords: true, Scripts: 5,
+		Open: opened, OrderOfRecords: true, Scripts: scripts,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
 			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
 		},
 	})
+}
+
+// nodes opens nodes of one store, and waits until they have divided the shards.
+func nodes(t *testing.T, names ...string) []*Store {
+	t.Helper()
+	url := migrated(t)
+	all := make([]*Store, len(names))
+	for i, name := range names {
+		s, err := Open(t.Context(), Config{URL: url, Node: name})
+		fatal.If(t, err)
+		t.Cleanup(func() { fatal.If(t, s.Close()) })
+		all[i] = s
+	}
+	redistest.Until(t, "the shards are divided", func() bool {
+		n := 0
+		for _, s := range all {
+			if len(s.mine()) == 0 {
+				return false
+			}
+			n += len(s.mine())
+		}
+		return n == DefaultShards
+	})
+	return all
+}
+
+// Each node creates tasks for all nodes. Each task is claimed by the owner of its
+// shard, which finds it in the lanes of its own shards.
+func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
+	all := nodes(t, "a", "b", "c")
+	const each = 40
+	due := task.CeilMillis(time.Now())
+	for i, s := range all {
+		var changes []task.Change
+		for n := range each {
+			changes = append(changes, task.Create{Spec: tasktest.Spec(fmt.Sprint("task-", i, "-", n), due)})
+		}
+		replies, err := s.Transit(t.Context(), due, store.Changes(changes))
+		fatal.If(t, err)
+		for _, r := range replies {
+			fatal.If(t, r.Err)
+		}
+	}
+	claimed := map[string]int{}
+	redistest.Until(t, "all tasks are claimed", func() bool {
+		for _, s := range all {
+			now := task.FloorMillis(s.Now())
+			heads, err := store.LaneHeads(t.Context(), s, now)
+			fatal.If(t, err)
+			for _, h := range heads {
+				found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 100}})
+				fatal.If(t, err)
+				var claims []task.Claim
+				for _, e := range found[0] {
+					claims = append(claims, task.Claim{Key: e.Key(), Lane: e.Lane, Token: task.Token(e.Name), Until: now + 30_000})
+				}
+				replies, err := s.Transit(t.Context(), now, store.Claims(claims))
+				fatal.If(t, err)
+				for i, r := range replies {
+					if fatal.If(t, r.Err); r.Task.Name != claims[i].Key.Name {
+						t.Error(r.Task.Name)
+					}
+					claimed[claims[i].Key.Name]++
+				}
+			}
+		}
+		return len(claimed) == each*len(all)
+	})
+	for name, n := range claimed {
+		if n != 1 {
+			t.Errorf("%s was claimed %d times", name, n)
+		}
+	}
 }

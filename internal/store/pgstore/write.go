@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
@@ -23,7 +24,7 @@ const (
 	early
 	notOwner
 	skipped  // another transaction has locked the record
-	homeless // its namespace was removed
+	outdated // its namespace was removed, or the settings by which dispatch chose it have changed
 )
 
 // writes are the rows of one statement, column by column: those of steps, and of the
@@ -187,6 +188,7 @@ WITH u AS MATERIALIZED (
 ), fit AS MATERIALIZED (
 	SELECT u.* FROM u, clock WHERE u.earliest <= clock.ms AND (u.owner IS NULL OR EXISTS (SELECT FROM shard s WHERE s.n = u.shard AND s.owner = u.owner))
 		AND (u.home IS NULL OR EXISTS (SELECT FROM setting WHERE field = u.home))
+		AND ($25::text IS NULL OR EXISTS (SELECT FROM version WHERE settings = $25))
 ), updated AS (
 	UPDATE task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, stamp = f.stamp, record = f.record,
 		body = CASE f.bodies WHEN 0 THEN t.body WHEN 1 THEN f.body END, idem = f.idem, ended = f.ended, keep = f.keep
@@ -217,7 +219,7 @@ SELECT CASE WHEN done.ord IS NOT NULL THEN 0
 	WHEN u.earliest > clock.ms THEN 2
 	WHEN u.owner IS NOT NULL AND NOT EXISTS (SELECT FROM shard s WHERE s.n = u.shard AND s.owner = u.owner) THEN 3
 	WHEN u.old IS NOT NULL AND EXISTS (SELECT FROM task t WHERE t.key = u.key AND t.stamp = u.old) AND NOT EXISTS (SELECT FROM locked l WHERE l.key = u.key) THEN 4
-	WHEN u.home IS NOT NULL AND NOT EXISTS (SELECT FROM setting WHERE field = u.home) THEN 5
+	WHEN u.home IS NOT NULL AND NOT EXISTS (SELECT FROM setting WHERE field = u.home) OR $25 <> (SELECT settings FROM version) THEN 5
 	ELSE 1 END::smallint
 FROM clock, u LEFT JOIN done USING (ord) WHERE u.parent < 0 ORDER BY u.ord`
 
@@ -233,18 +235,22 @@ SELECT CASE WHEN done.ord IS NULL THEN 1 ELSE 0 END::smallint FROM u LEFT JOIN d
 )
 
 // write writes rows, and returns the endings of those of steps.
-func (m *medium) write(ctx context.Context, w *writes, byClient bool, c commit) ([]ending, error) {
+func (m *medium) write(ctx context.Context, w *writes, kind store.Kind, c commit) ([]ending, error) {
 	var clock *int64
 	if m.config.CallersClock {
 		clock = ref(int64(m.now))
 	}
 	sql := inputRows
-	if !byClient {
+	if kind != store.Change {
 		sql += " SKIP LOCKED"
+	}
+	var version *string
+	if kind == store.Claim || kind == store.Fire {
+		version = &m.settings.Load().version
 	}
 	return transact(ctx, m.Store, c, w.homes(), pgx.RowTo[ending], sql+writeRows,
 		w.ord, w.parent, w.key, w.shard, w.old, w.stamp, w.lane, w.look, w.keep, w.running, w.record, w.body, w.ended, w.bodies, w.lease,
-		w.idem, w.owner, w.token, w.earliest, w.until, w.news, w.home, clock, m.node)
+		w.idem, w.owner, w.token, w.earliest, w.until, w.news, w.home, clock, m.node, version)
 }
 
 // homes returns the locks of the namespaces in which tasks are created: see
