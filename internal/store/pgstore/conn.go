@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -47,40 +49,135 @@ func (s *Store) failure(err error) error {
 
 // query returns the rows of a statement.
 func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
+	var db querier = s.pool
+	if tx := transactionOf(ctx); tx != nil {
+		db = tx
+	}
+	rows, err := db.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
 }
 
-// commit is how a transaction commits.
-type commit string
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
 
-const (
-	synced   commit = "on"  // its reply waits for the disk and for synchronous standbys
-	unsynced commit = "off" // a crash of PostgreSQL may undo it
-)
-
-// transact runs one statement in a transaction of its own, in one round trip, and
-// returns its rows. The transaction first takes shared locks.
-func transact[T any](ctx context.Context, s *Store, how commit, shared []int64, scan pgx.RowToFunc[T], sql string, args ...any) (all []T, err error) {
-	var b pgx.Batch
-	b.Queue("BEGIN")
-	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', $2, true)", string(how), "1s")
-	if len(shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
-		b.Queue("SELECT pg_advisory_xact_lock_shared(l) FROM unnest($1::bigint[]) l", shared)
-	}
-	b.Queue(sql, args...)
-	b.Queue("COMMIT")
-	c, err := s.pool.Acquire(ctx)
+// connect returns a pool of connections.
+func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Release() // also ends the transaction of an error, because the pool closes its connection
-	r := c.SendBatch(ctx, &b)
+	if !strings.Contains(url, "pool_max_conns") {
+		c.MaxConns = poolSize
+	}
+	if c.ConnConfig.RuntimeParams["application_name"] == "" {
+		c.ConnConfig.RuntimeParams["application_name"] = "foliot"
+	}
+	c.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
+		if n.SeverityUnlocalized == "WARNING" {
+			c.CustomData()[warned] = n.Message
+		}
+	}
+	return pgxpool.NewWithConfig(ctx, c)
+}
+
+// poolSize is the number of connections of a pool. A process has two pools: commits may
+// wait for a standby, and must not hold up reads and leases.
+const poolSize = 5
+
+// warned is the key of the last warning on a connection.
+const warned = "foliot.warned"
+
+// Durability is what a nil error of a change means.
+type Durability string
+
+// The levels.
+const (
+	// Async: PostgreSQL has the write, and has it on its disk within a second.
+	Async Durability = "async"
+	// Default: the write is on the disk, and on the standbys for which PostgreSQL
+	// is configured to wait.
+	Default Durability = "default"
+	// Strict: like Default, but if PostgreSQL waits for no standby, or ends the wait,
+	// the error is task.ErrNotDurable. Repeating is safe.
+	Strict Durability = "strict"
+)
+
+// commit is how a transaction commits: the value of synchronous_commit.
+type commit string
+
+const (
+	synced   commit = "on"
+	unsynced commit = "off" // a crash of PostgreSQL may undo it
+)
+
+// statementEnds bounds a statement, because a stalled server would otherwise hold its
+// caller for ever.
+const statementEnds = 10 * time.Second
+
+// change is a transaction of one statement that changes tasks.
+type change struct {
+	how    commit
+	shared []int64 // locks that it shares with others
+	sql    string
+	args   []any
+}
+
+// transact makes a change in the user's transaction, or else in one of its own, in one
+// round trip, and returns its rows. If ctx ends, the transaction goes on, because PostgreSQL would end the wait
+// for a standby with a commit that is not replicated.
+func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch change) ([]T, error) {
+	if tx := transactionOf(ctx); tx != nil {
+		return run(ctx, tx, scan, ch)
+	}
+	type result struct {
+		all []T
+		err error
+	}
+	pool := s.pool
+	if ch.how == synced {
+		pool = s.commits
+	}
+	c, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan result, 1)
+	s.working.Go(func() {
+		defer c.Release() // closes the connection if a transaction is left
+		all, err := transactOn(s, c, scan, ch)
+		done <- result{all, err}
+	})
+	select {
+	case r := <-done:
+		return r.all, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch change) (all []T, err error) {
+	how := ch.how
+	if how == synced && s.config.Durability == Async {
+		how = unsynced
+	}
+	var b pgx.Batch
+	b.Queue("BEGIN")
+	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '1s', true), set_config('statement_timeout', $2, true)", string(how), statementEnds.String())
+	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
+		b.Queue("SELECT pg_advisory_xact_lock_shared(l) FROM unnest($1::bigint[]) l", ch.shared)
+	}
+	b.Queue(ch.sql, ch.args...)
+	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT
+	b.Queue("COMMIT")
+	delete(c.Conn().PgConn().CustomData(), warned)
+	r := c.SendBatch(context.Background(), &b)
 	defer func() { err = errors.Join(err, r.Close()) }()
-	for range b.Len() - 2 {
+	for range b.Len() - 3 {
 		if _, err := r.Exec(); err != nil {
 			return nil, err
 		}
@@ -92,9 +189,18 @@ func transact[T any](ctx context.Context, s *Store, how commit, shared []int64, 
 	if all, err = pgx.CollectRows(rows, scan); err != nil {
 		return nil, err
 	}
+	if _, err := r.Exec(); err != nil {
+		return nil, err
+	}
 	tag, err := r.Exec()
-	if err == nil && tag.String() != "COMMIT" {
+	switch warning, _ := c.Conn().PgConn().CustomData()[warned].(string); {
+	case err != nil:
+	case tag.String() != "COMMIT":
 		err = fmt.Errorf("%w: PostgreSQL rolled the transaction back", task.ErrUnavailable)
+	case ch.how == synced && s.config.Durability == Strict && warning != "":
+		err = fmt.Errorf("%w: PostgreSQL committed with the warning %q", task.ErrNotDurable, warning)
+	case ch.how == synced && s.config.Durability == Strict && !s.waits.Load():
+		err = fmt.Errorf("%w: synchronous_standby_names is empty, so PostgreSQL waits for no standby", task.ErrNotDurable)
 	}
 	return all, err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
@@ -27,10 +29,11 @@ type extra struct {
 // medium is one call that is being applied, as a kernel.Medium.
 type medium struct {
 	*Store
-	now    task.Millis
-	who    settings.Actor
-	usage  map[string]task.Counts // of the namespaces with quotas, with the steps that were decided
-	wanted bool                   // usage is needed
+	now     task.Millis
+	who     settings.Actor
+	foreign bool                   // the transaction is the user's
+	usage   map[string]task.Counts // of the namespaces with quotas, with the steps that were decided
+	wanted  bool                   // usage is needed
 
 	provisional int // steps that quotas have admitted on a guess in this round
 }
@@ -43,6 +46,11 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
 	steps := make([]*step, len(list))
 	m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}
+	if tx := transactionOf(ctx); tx != nil {
+		tx.mu.Lock()
+		defer tx.mu.Unlock()
+		m.foreign = true
+	}
 	for i, st := range list {
 		steps[i] = &step{Step: st}
 		m.wanted = m.wanted || (st.Kind == store.Change || st.Kind == store.Fire) && limited(s.settings.Load().settings, st.Key.Namespace)
@@ -142,10 +150,13 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 
 // unfinished returns the number of unfinished occurrences of a schedule, whose names
 // follow one another.
-func (s *Store) unfinished(ctx context.Context, schedule task.Key) (n int64, err error) {
+func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error) {
 	from := schedule.Namespace + "/" + schedule.Name[1:] + "@"
-	err = s.pool.QueryRow(ctx, "SELECT count(*) FROM task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL", from, from[:len(from)-1]+"A").Scan(&n)
-	return n, err
+	all, err := query(ctx, s, pgx.RowTo[int64], "SELECT count(*) FROM task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL", from, from[:len(from)-1]+"A")
+	if err != nil {
+		return 0, err
+	}
+	return all[0], nil
 }
 
 func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
@@ -208,13 +219,14 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		w.add(m, st)
 	}
 	endings, err := m.write(ctx, &w, others[0].Kind, how(others))
-	switch code(err) {
-	case uniqueViolation, deadlock, serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
+	switch state := code(err); {
+	case m.foreign: // an error has ended the transaction
+	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
 		endings, err = make([]ending, len(others)), nil
 		for i := range endings {
 			endings[i] = changed
 		}
-	case lockTimeout:
+	case state == lockTimeout:
 		return fmt.Errorf("%w: another transaction of the database has locked a task of the request for a second", task.ErrUnavailable)
 	}
 	if err != nil {
@@ -257,7 +269,9 @@ func (m *medium) end(steps []*step, endings []ending) {
 		m.claimed.drop(st.Key)
 		st.End(e, record{}, false)
 	}
-	m.added(entries)
+	if !m.foreign { // otherwise the owners read the news after the commit
+		m.added(entries)
+	}
 }
 
 // how returns how the transaction of steps commits.
@@ -290,7 +304,7 @@ func compareKeys(a, b task.Key) int {
 func (m *medium) kept(st *step) (entries []task.Entry) {
 	t, old := st.Decision.Task, st.Old.task
 	st.Put = true
-	if t != nil && t.State == task.Running && st.Kind != store.Change {
+	if !m.foreign && t != nil && t.State == task.Running && st.Kind != store.Change {
 		m.claimed.set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
 	} else {
 		m.claimed.drop(st.Key)

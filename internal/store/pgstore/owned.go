@@ -97,32 +97,41 @@ func (s *Store) owner(n int16) *string {
 	return &id
 }
 
-// prepare reads the first task of each lane in shards that this process has acquired.
-// The poll waits, so its next read of the news sees all that the survey has not seen.
+// prepare reads shards that this process has acquired. The poll waits, so its next read
+// of the news sees all that the survey has not seen.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	s.polling.Lock()
 	defer s.polling.Unlock()
-	of, numbers := map[int16]*ownedShard{}, []int16{}
+	var fresh []*ownedShard
 	for _, o := range owned {
 		if h := s.owned.all[o.Shard].Load(); h != nil && h.Owned == o {
-			of[h.number] = h
-			numbers = append(numbers, h.number)
+			fresh = append(fresh, h)
 		}
 	}
+	err := s.survey(ctx, fresh)
+	if err == nil {
+		for _, h := range fresh {
+			h.Ready.Store(true)
+		}
+	}
+	return err
+}
+
+// survey reads the first task of each lane in shards.
+func (s *Store) survey(ctx context.Context, shards []*ownedShard) error {
+	of, numbers := map[int16]*ownedShard{}, []int16{}
+	for _, h := range shards {
+		of[h.number] = h
+		numbers = append(numbers, h.number)
+	}
 	heads, err := s.heads(ctx, numbers, -1)
-	if err != nil {
-		return err
-	}
-	var entries []task.Entry
-	for _, h := range heads {
+	entries := make([]task.Entry, len(heads))
+	for i, h := range heads {
 		of[h.shard].lanes.Added([]task.Entry{h.Entry})
-		entries = append(entries, h.Entry)
-	}
-	for _, h := range of {
-		h.Ready.Store(true)
+		entries[i] = h.Entry
 	}
 	s.hint(entries)
-	return nil
+	return err
 }
 
 // countLimited counts the records in shards by the namespaces that have quotas, and

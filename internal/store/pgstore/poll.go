@@ -34,7 +34,7 @@ const (
 const readNews = `
 WITH s AS MATERIALIZED (SELECT pg_current_snapshot() AS s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros)
 SELECT micros, pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint, ARRAY(SELECT x::text::bigint FROM pg_snapshot_xip(s) x),
-	(SELECT settings FROM version), n.news
+	(SELECT settings FROM version), pg_postmaster_start_time(), current_setting('synchronous_standby_names') <> '', n.news
 FROM s LEFT JOIN news n ON n.shard = ANY($1::smallint[]) AND n.node <> $2 AND (n.xid >= $3::text::xid8 OR n.xid = ANY($4::text[]::xid8[]))`
 
 // poll reads the news, and the settings if they have changed.
@@ -49,10 +49,12 @@ func (s *Store) poll(ctx context.Context) error {
 	var entries []task.Entry
 	var micros int64
 	version, next := "", snapshot{}
+	var started time.Time
+	waits := false
 	sent := s.clocks.Monotonic()
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var data []byte
-		if err := row.Scan(&micros, &next.xmin, &next.xmax, &next.xip, &version, &data); err != nil || data == nil {
+		if err := row.Scan(&micros, &next.xmin, &next.xmax, &next.xip, &version, &started, &waits, &data); err != nil || data == nil {
 			return none, err
 		}
 		var list []news
@@ -69,6 +71,13 @@ func (s *Store) poll(ctx context.Context) error {
 	}
 	s.clocks.Observe("", micros, sent, s.clocks.Monotonic())
 	s.last = next
+	s.waits.Store(waits)
+	if !s.started.Equal(started) { // a crash may have undone claims, whose tasks lie below the marks
+		if err := s.survey(ctx, s.mine()); err != nil {
+			return err
+		}
+		s.started = started
+	}
 	if len(entries) > 0 {
 		s.worked()
 		s.added(entries)
@@ -111,10 +120,6 @@ func (s *Store) pollAll(ctx context.Context) {
 	}
 }
 
-// statementEnds bounds a statement, because a stalled server would otherwise hold its
-// caller for ever.
-const statementEnds = 10 * time.Second
-
 func within(ctx context.Context, do func(context.Context) error) error {
 	ctx, stop := context.WithTimeout(ctx, statementEnds)
 	defer stop()
@@ -135,7 +140,7 @@ func (s *Store) fold(ctx context.Context) error {
 	if len(shards) == 0 {
 		return nil
 	}
-	_, err := transact(ctx, s, unsynced, nil, pgx.RowTo[int64], `
+	_, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: `
 WITH read AS (
 	DELETE FROM news n USING unnest($1::smallint[], $2::text[]) o(shard, owner) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
 	WHERE n.shard = o.shard AND n.xid < $3::text::xid8 RETURNING n.shard, n.news
@@ -147,6 +152,6 @@ WITH read AS (
 ), added AS (
 	INSERT INTO count (shard, namespace, queue, number, n) SELECT * FROM sums ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
-) SELECT count(*) FROM added`, shards, owners, strconv.FormatInt(xmin, 10))
+) SELECT count(*) FROM added`, args: []any{shards, owners, strconv.FormatInt(xmin, 10)}})
 	return err
 }

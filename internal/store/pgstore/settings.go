@@ -240,11 +240,6 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, 
 	return n, err
 }
 
-// querier is a pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return readCounts(ctx, s.pool, "true") })

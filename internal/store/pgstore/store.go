@@ -35,6 +35,9 @@ type Config struct {
 	// Required.
 	URL string
 
+	// Durability says what a nil error of a change means. Default: Default.
+	Durability Durability
+
 	// Policy says how long records are kept after their end, where zero fields have
 	// the defaults of task.Policy.
 	Policy task.Policy
@@ -72,6 +75,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
+	c.Durability = cmp.Or(c.Durability, Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
 	if c.Logger == nil {
@@ -85,7 +89,8 @@ type Store struct {
 	store.Watchers
 
 	config  Config
-	pool    *pgxpool.Pool
+	pool    *pgxpool.Pool // of reads, and of writes that wait for nothing
+	commits *pgxpool.Pool // of the changes whose commit waits
 	shards  int
 	lease   time.Duration // of shards
 	node    string        // this process, in the news that it writes
@@ -103,8 +108,10 @@ type Store struct {
 	absent    atomic.Pointer[error] // the error of the last poll
 	busy      atomic.Int64          // when this node had work, after opened
 
-	polling sync.Mutex // guards last, and is held while the news are read
-	last    snapshot   // of the last read of the news
+	polling sync.Mutex  // guards last, and is held while the news are read
+	last    snapshot    // of the last read of the news
+	started time.Time   // when the server was started
+	waits   atomic.Bool // commits wait for a standby
 
 	settings    atomic.Pointer[configuration]
 	configuring sync.Mutex // held while settings are changed and the watcher is called
@@ -149,12 +156,17 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if strings.Contains(c.Node, "/") {
 		return nil, fmt.Errorf("node name %q: must not contain a slash", c.Node)
 	}
-	pool, err := pgxpool.New(ctx, c.URL)
+	pool, err := connect(ctx, c.URL)
 	if err != nil {
 		return nil, err
 	}
+	commits, err := connect(ctx, c.URL)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
 	s := &Store{
-		config: c, pool: pool, node: rand.Text(), opened: time.Now(), claimed: claimedRecords{m: map[task.Key]record{}}, clocks: serverclock.New(),
+		config: c, pool: pool, commits: commits, node: rand.Text(), opened: time.Now(), claimed: claimedRecords{m: map[task.Key]record{}}, clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
 	}
 	s.closing, s.stop = context.WithCancel(context.Background())
@@ -162,6 +174,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		s.stop()
 		s.working.Wait()
 		pool.Close()
+		commits.Close()
 		return nil, err
 	}
 	return s, nil
@@ -252,7 +265,7 @@ func (s *Store) all() []int16 {
 
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
-	st := store.Standing{Durability: "synced", Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
+	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
 	switch why := s.absent.Load(); {
 	case s.closed.Load():
 		st.Err = task.ErrClosed
@@ -293,5 +306,6 @@ func (s *Store) Close() error {
 	s.working.Wait()
 	<-s.member.Ended
 	s.pool.Close()
+	s.commits.Close()
 	return nil
 }

@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -121,6 +123,53 @@ func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
 	for name, n := range claimed {
 		if n != 1 {
 			t.Errorf("%s was claimed %d times", name, n)
+		}
+	}
+}
+
+// What a transaction of the user creates and cancels happens if it commits, and then the
+// owners of the shards find it.
+func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
+	s := nodes(t, "a")[0]
+	for _, commits := range []bool{false, true} {
+		due := task.CeilMillis(s.Now()) + 1_000_000
+		name := fmt.Sprint("order-", commits)
+		kept := tasktest.Spec("kept-"+name, due)
+		one := func(ctx context.Context, c task.Change) store.Reply {
+			t.Helper()
+			replies, err := s.Transit(ctx, due-1_000_000, store.Changes([]task.Change{c}))
+			fatal.If(t, err)
+			fatal.If(t, replies[0].Err)
+			return replies[0]
+		}
+		one(t.Context(), task.Create{Spec: kept})
+		tx, err := s.pool.Begin(t.Context())
+		fatal.If(t, err)
+		ctx := Within(t.Context(), tx)
+		one(ctx, task.Create{Spec: tasktest.Spec(name, due)})
+		one(ctx, task.Cancel{Key: kept.Key})
+		if _, err := s.Get(t.Context(), tasktest.Key(name)); !errors.Is(err, task.ErrNotFound) {
+			t.Errorf("others see it before the commit: %v", err)
+		}
+		if _, err := s.Get(ctx, tasktest.Key(name)); err != nil {
+			t.Errorf("the transaction does not see it: %v", err)
+		}
+		if commits {
+			fatal.If(t, tx.Commit(t.Context()))
+		} else {
+			fatal.If(t, tx.Rollback(t.Context()))
+		}
+		_, err = s.Get(t.Context(), tasktest.Key(name))
+		got, err2 := s.Get(t.Context(), kept.Key)
+		if (err == nil) != commits || err2 != nil || (got.State == task.Cancelled) != commits {
+			t.Errorf("commit %v: %v, %v", commits, err, got.State)
+		}
+		if commits {
+			redistest.Until(t, "the owner finds it", func() bool {
+				heads, err := store.LaneHeads(t.Context(), s, due)
+				fatal.If(t, err)
+				return len(heads) == 1
+			})
 		}
 	}
 }

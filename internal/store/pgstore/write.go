@@ -240,6 +240,10 @@ func (m *medium) write(ctx context.Context, w *writes, kind store.Kind, c commit
 	if m.config.CallersClock {
 		clock = ref(int64(m.now))
 	}
+	node := m.node
+	if m.foreign { // this process reads the news too
+		node = ""
+	}
 	sql := inputRows
 	if kind != store.Change {
 		sql += " SKIP LOCKED"
@@ -248,9 +252,10 @@ func (m *medium) write(ctx context.Context, w *writes, kind store.Kind, c commit
 	if kind == store.Claim || kind == store.Fire {
 		version = &m.settings.Load().version
 	}
-	return transact(ctx, m.Store, c, w.homes(), pgx.RowTo[ending], sql+writeRows,
+	return transact(ctx, m.Store, pgx.RowTo[ending], change{c, w.homes(), sql + writeRows, []any{
 		w.ord, w.parent, w.key, w.shard, w.old, w.stamp, w.lane, w.look, w.keep, w.running, w.record, w.body, w.ended, w.bodies, w.lease,
-		w.idem, w.owner, w.token, w.earliest, w.until, w.news, w.home, clock, m.node, version)
+		w.idem, w.owner, w.token, w.earliest, w.until, w.news, w.home, clock, node, version,
+	}})
 }
 
 // homes returns the locks of the namespaces in which tasks are created: see
@@ -280,7 +285,7 @@ func (m *medium) extend(ctx context.Context, steps []*step) error {
 		ord[i], keys[i], old[i], token[i], until[i] = int32(i), keyOf(st.Key), st.Old.stamp, string(l.Token), int64(l.Until)
 		st.Extra.after = record{stamp: st.Old.stamp, inline: st.Old.inline}
 	}
-	endings, err := transact(ctx, m.Store, unsynced, nil, pgx.RowTo[ending], extendRows, ord, keys, old, token, until)
+	endings, err := transact(ctx, m.Store, pgx.RowTo[ending], change{how: unsynced, sql: extendRows, args: []any{ord, keys, old, token, until}})
 	if err == nil {
 		m.end(steps, endings)
 	}
