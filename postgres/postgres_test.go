@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
+	"github.com/foliot/foliot/internal/store/pgstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main{M: m}) }
+
+// A task that a transaction creates runs if the transaction commits, and one that it
+// cancels does not.
+func TestTasksRunIfTheirTransactionCommits(t *testing.T) {
+	type order struct{ N int }
+	closeOrder := foliot.NewKind[order]("close-order")
+	server := pgtest.Shared(t)
+	url := server.URL() + "&search_path=" + server.Schema(t)
+	fatal.If(t, pgstore.Migrate(t.Context(), url))
+	st, err := Parse(url)
+	fatal.If(t, err)
+	var mu sync.Mutex
+	ran := map[string]int{}
+	mux := new(foliot.Mux)
+	closeOrder.Handle(mux, func(_ context.Context, task *foliot.Task[order]) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ran[task.Name]++
+		return nil
+	})
+	n, err := foliot.Open(t.Context(), st, mux, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+	fatal.If(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	defer func() { stop(); fatal.If(t, <-ended); fatal.If(t, n.Close()) }()
+
+	c, err := pgx.Connect(t.Context(), url)
+	fatal.If(t, err)
+	defer c.Close(t.Context())
+	_, err = c.Exec(t.Context(), "CREATE TABLE orders (id int)")
+	fatal.If(t, err)
+	const orders = 20
+	for i := range orders {
+		_, err := closeOrder.In(t.Context(), n, fmt.Sprint("remind-", i), 2*time.Second, order{i})
+		fatal.If(t, err)
+		tx, err := c.Begin(t.Context())
+		fatal.If(t, err)
+		_, err = tx.Exec(t.Context(), "INSERT INTO orders VALUES ($1)", i)
+		fatal.If(t, err)
+		s := Tx(n, tx)
+		_, err = closeOrder.In(t.Context(), s, fmt.Sprint("close-", i), 2*time.Second, order{i})
+		fatal.If(t, err)
+		_, err = s.Cancel(t.Context(), fmt.Sprint("remind-", i))
+		fatal.If(t, err)
+		if i%2 == 0 {
+			fatal.If(t, tx.Commit(t.Context()))
+		} else {
+			fatal.If(t, tx.Rollback(t.Context()))
+		}
+	}
+	redistest.Until(t, "the tasks of all orders have run", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(ran) == orders
+	})
+	for i := range orders {
+		name := fmt.Sprint("close-", i)
+		if i%2 == 1 {
+			name = fmt.Sprint("remind-", i)
+		}
+		if ran[name] != 1 {
+			t.Errorf("%s ran %d times", name, ran[name])
+		}
+	}
+}
