@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
@@ -258,6 +259,16 @@ func waves[R recorded, X any](steps []*Progress[R, X]) iter.Seq[[]*Progress[R, X
 			steps = later
 		}
 	}
+}
+
+// QuotaNamespaces returns the namespaces whose quotas matter to steps.
+func QuotaNamespaces[R recorded, X any](steps []*Progress[R, X]) (names []string) {
+	for _, p := range steps {
+		if name := p.Key.Namespace; p.Kind.NeedsQuota() && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func undone[R recorded, X any](steps []*Progress[R, X]) (open []*Progress[R, X]) {

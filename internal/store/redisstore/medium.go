@@ -91,7 +91,7 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	if err := m.reserve(ctx, open); err != nil {
 		return err
 	}
-	if err := m.quotas.refresh(ctx, m.settings.Load().settings, open); err != nil {
+	if err := m.quotas.Refresh(ctx, m.settings.Load().settings, kernel.QuotaNamespaces(open)); err != nil {
 		return err
 	}
 	m.provisional, m.known = 0, m.settings.Load().passed // read before the settings, so the settings are not older
@@ -178,7 +178,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		if of[i] == nil {
 			if t := of[i-1].Decision.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
 				fired := of[i-1]
-				m.quotas.commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
+				m.quotas.Commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
 				fired.Extra.spawns = nil
 				entries = append(entries, t.Entry())
 			}
@@ -192,13 +192,13 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 
 func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
 	f := facts{Store: m.Store, st: st, settings: m.settings.Load().settings}
-	if st.Kind == store.Change || st.Kind == store.Fire {
-		f.limits = m.quotas.limits(f.settings, st.Key.Namespace)
+	if st.Kind.NeedsQuota() {
+		f.limits = m.quotas.Limits(f.settings, st.Key.Namespace)
 	}
 	limited := f.limits != nil
 	if limited {
-		m.quotas.deciding.Lock()
-		defer m.quotas.deciding.Unlock()
+		m.quotas.Deciding.Lock()
+		defer m.quotas.Deciding.Unlock()
 	}
 	d = kernel.Decide(m.now, m.who, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
 	switch {
@@ -207,19 +207,19 @@ func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
 		return d, !quota || m.provisional == 0 || st.Guessed()
 	case !limited || !d.Writes:
 	case st.Kind == store.Change:
-		m.quotas.begin(st.Old.Task, d.Task)
+		m.quotas.Begin(st.Old.Task, d.Task)
 		if st.Extra.admitted = true; st.Guessed() {
 			m.provisional++
 		}
 	case d.Spawned != nil:
 		st.Extra.spawns = d.Spawned
-		m.quotas.begin(nil, st.Extra.spawns)
+		m.quotas.Begin(nil, st.Extra.spawns)
 	}
 	return d, true
 }
 
 // facts are the kernel.Facts of a decision, for which the caller holds
-// quotas.deciding if there are quotas.
+// quotas.Deciding if there are quotas.
 type facts struct {
 	*Store
 	st       *step
@@ -235,7 +235,7 @@ func (f *facts) Quota(namespace string) task.Quota {
 	if f.limits == nil {
 		return task.Quota{}
 	}
-	return f.limits.Quota(f.quotas.counts(namespace))
+	return f.limits.Quota(f.quotas.Counts(namespace))
 }
 
 func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }

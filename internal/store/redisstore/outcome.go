@@ -53,7 +53,7 @@ func (s *Store) unadmit(st *step) { s.unadmitFrom(st, st.Old.Task) }
 // unadmitFrom is unadmit for a step that was decided by old.
 func (s *Store) unadmitFrom(st *step, old *task.Task) {
 	if st.Extra.admitted {
-		s.quotas.endUnderWay(old, st.Decision.Task)
+		s.quotas.EndUnderWay(old, st.Decision.Task)
 		st.Extra.admitted = false
 	}
 }
@@ -63,7 +63,7 @@ func (s *Store) unadmitFrom(st *step, old *task.Task) {
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {
 		if st.Extra.spawns != nil {
-			s.quotas.endUnderWay(nil, st.Extra.spawns)
+			s.quotas.EndUnderWay(nil, st.Extra.spawns)
 			st.Extra.spawns = nil
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Store) unspawn(steps []*step) {
 func (s *Store) kept(st *step) []task.Entry {
 	t, old := st.Decision.Task, st.Old.Task
 	st.Put = true
-	s.quotas.commit(st.Key.Namespace, old, t, st.Extra.admitted)
+	s.quotas.Commit(st.Key.Namespace, old, t, st.Extra.admitted)
 	st.Extra.admitted = false
 	if t != nil && t.State == task.Running && st.Kind != store.Change {
 		after := st.Extra.after

@@ -256,7 +256,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
 	of, all := s.settings.Load().settings, map[string]task.Counts{}
 	for _, n := range of.List(settings.NamespaceKind, "") {
-		if name := n.Key().Name; s.quotas.limits(of, name) != nil {
+		if name := n.Key().Name; s.quotas.Limits(of, name) != nil {
 			all[name] = task.Counts{}
 		}
 	}
