@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -43,34 +42,7 @@ type medium struct {
 	known       fences // the fences that the settings of this round have passed
 }
 
-func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.get(key) }
-
-// claimedRecords keeps the records of tasks as this node's claims left them, so
-// the settlements that follow need not read them. An outdated record does no
-// harm, because put compares.
-type claimedRecords struct {
-	mu sync.Mutex
-	m  map[task.Key]records.Record
-}
-
-func (c *claimedRecords) get(k task.Key) (records.Record, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r, ok := c.m[k]
-	return r, ok
-}
-
-func (c *claimedRecords) set(k task.Key, r records.Record) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.m[k] = r
-}
-
-func (c *claimedRecords) drop(k task.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.m, k)
-}
+func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.Get(key) }
 
 func (m *medium) Pause(ctx context.Context, d time.Duration) { m.servers.Pause(ctx, d) }
 

@@ -30,7 +30,7 @@ func (m *medium) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []t
 		st.Answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
 		return nil
 	case redisconn.Changed:
-		m.claimed.drop(st.Key)
+		m.claimed.Drop(st.Key)
 		ending = kernel.Changed
 		var err error
 		if current, err = records.Parse(st.Key, o.Value); err != nil {
@@ -78,9 +78,9 @@ func (s *Store) kept(st *step) []task.Entry {
 	if t != nil && t.State == task.Running && st.Kind != store.Change {
 		after := st.Extra.after
 		after.Task = t.WithoutBody()
-		s.claimed.set(st.Key, after)
+		s.claimed.Set(st.Key, after)
 	} else {
-		s.claimed.drop(st.Key)
+		s.claimed.Drop(st.Key)
 	}
 	st.Answer(s.withBody(st), st.Decision.Err)
 	if e, ok := task.Hint(old, t); ok {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
@@ -147,7 +148,7 @@ type Store struct {
 	member  *registry.Member
 
 	records  *records.Reader
-	claimed  claimedRecords
+	claimed  kernel.Claimed[records.Record]
 	trusted  *trustedclock.Clock // the clock of Now
 	quotas   quota.Quotas
 	scrubber *scrub.Scrubber
@@ -198,7 +199,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s := &Store{
 		config: c, servers: servers,
 		shards:  servers.Keys.Shards(m.Shards),
-		claimed: claimedRecords{m: map[task.Key]records.Record{}}, quotas: quota.Quotas{Free: servers.Free},
+		quotas:  quota.Quotas{Free: servers.Free},
 		closing: make(chan struct{}), polled: make(chan struct{}), edited: make(chan struct{}, 1),
 	}
 	s.records = records.NewReader(servers, s.shards)
