@@ -125,7 +125,7 @@ func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, ve
 			}
 			value = string(data)
 		}
-		one.Args = append(one.Args, settingField(change.Key), value)
+		one.Args = append(one.Args, codec.SettingField(change.Key), value)
 	}
 	return one, nil
 }
@@ -174,10 +174,6 @@ func versionAfter(version string) string {
 
 func newToken() string { return fmt.Sprintf("%x", records.NewStamp()) }
 
-func settingField(k settings.SettingKey) string {
-	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
-}
-
 // reloadLocked reads the settings if their version has changed, and reports
 // whether it had. It does not adopt settings of another store or settings that
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
@@ -202,7 +198,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 		if texts[i] == keyspace.VersionField {
 			continue
 		}
-		r, err := parseSetting(texts[i], texts[i+1])
+		r, err := codec.ParseSetting(texts[i], []byte(texts[i+1]))
 		if err != nil {
 			return false, err
 		}
@@ -223,22 +219,6 @@ func (s *Store) adoptLocked(c *configuration) {
 	s.Watchers.Settings(c.settings)
 	s.applied.Store(&c.version)
 	s.member.WakeLoop()
-}
-
-func parseSetting(field, value string) (settings.Setting, error) {
-	kind, _, _ := strings.Cut(field, "/")
-	n, err := strconv.ParseUint(kind, 10, 8)
-	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w", field, codec.ErrDamaged)
-	}
-	r, err := settings.DecodeSetting(settings.SettingKind(n), []byte(value))
-	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w: %w", field, codec.ErrDamaged, err)
-	}
-	if settingField(r.Key()) != field {
-		return nil, fmt.Errorf("setting %q has the content of %+v: %w", field, r.Key(), codec.ErrDamaged)
-	}
-	return r, nil
 }
 
 // Counts implements store.SettingsStore, and reads the counts of every shard, with
