@@ -61,6 +61,24 @@ const (
 	seen                     // it was read a moment ago
 )
 
+// Begin returns the progress of steps that have not begun.
+func Begin[R recorded, X any](steps []store.Step) []*Progress[R, X] {
+	all := make([]*Progress[R, X], len(steps))
+	for i, st := range steps {
+		all[i] = &Progress[R, X]{Step: st}
+	}
+	return all
+}
+
+// Replies returns the replies of steps that Make has made.
+func Replies[R recorded, X any](steps []*Progress[R, X]) []store.Reply {
+	replies := make([]store.Reply, len(steps))
+	for i, p := range steps {
+		replies[i] = p.Reply
+	}
+	return replies
+}
+
 // Unknown reports whether the record must be read.
 func (p *Progress[R, X]) Unknown() bool { return p.certainty == unknown && !p.Done }
 

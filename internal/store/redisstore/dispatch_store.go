@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
@@ -40,44 +40,13 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 	if err != nil {
 		return 0, s.failure(err)
 	}
-	steps := make([]*step, len(keys))
-	for i, key := range keys {
-		steps[i] = &step{Step: how}
-		steps[i].Key = key
-	}
-	replies, err := s.submit(ctx, now, steps)
-	if err != nil {
-		return 0, err
-	}
-	s.logRetireFailure(how.Kind, keys, replies)
-	n := 0
-	var left []*task.Task
-	for _, r := range replies {
-		if r.Err == nil && r.Effect != 0 {
-			n++
-			left = append(left, r.Task)
-		}
-	}
-	if how.Kind == store.Reaping && n > 0 && s.config.OnReap != nil {
+	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) {
+		return s.submit(ctx, now, kernel.Begin[records.Record, extra](steps))
+	}, s.servers.Failures.Note)
+	if how.Kind == store.Reaping && len(left) > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}
-	return n, nil
-}
-
-// logRetireFailure logs the first task that could not be retired. Every later
-// call fails on the same task, and callers do not get this error.
-func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.Reply) {
-	action := "remove a task after its retention"
-	if k == store.Reaping {
-		action = "take back a task after its lease"
-	}
-	for i, r := range replies {
-		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
-			s.servers.Failures.Note(action, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
-			return
-		}
-	}
-	s.servers.Failures.Note(action, nil)
+	return len(left), err
 }
 
 // overdue returns the tasks whose score in an index of the owned shards is at or
