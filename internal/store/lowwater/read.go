@@ -32,20 +32,17 @@ func Pages(sets []*Set, until task.Millis, reads []store.LanePageRead) []store.L
 }
 
 func pageOf(sets []*Set, until task.Millis, r store.LanePageRead) (p store.LanePage) {
-	left := r.From.Left
 	for _, s := range sets {
 		if s.Part < r.From.Shard {
 			continue
 		}
-		if s.Part > r.From.Shard {
-			left = 0 // the part of the cursor is finished, or belongs to another node by now
+		if p.Next.Shard = s.Part; s.Part == r.From.Shard { // else that part is finished, or another node owns it
+			p.Next.Left = r.From.Left
 		}
 		if len(p.Heads) >= r.Limit {
-			p.Next = store.LaneCursor{Shard: s.Part}
 			return p
 		}
-		if p.Heads, left = s.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
-			p.Next = store.LaneCursor{Shard: s.Part, Left: left}
+		if p.Heads, p.Next.Left = s.Page(p.Heads, r.Namespace, until, p.Next.Left, r.Limit); p.Next.Left > 0 {
 			return p
 		}
 	}
@@ -60,20 +57,11 @@ type Read struct {
 	store.LaneRead
 }
 
-// Source is an index whose parts have a Group of sets.
-type Source interface {
-	// Read returns the entries of each of reads. The last entry of one can be after
-	// its end, which shows that there are more.
-	Read(ctx context.Context, reads []Read) ([][]task.Entry, error)
-
-	// Above is called when a read has found that all entries of a lane in a part are
-	// later than the mark.
-	Above(part int, lane task.Lane)
-}
-
 // Peek returns the first entries of lanes, for each of reads, from those of sets that
-// have the lane.
-func (g *Group) Peek(ctx context.Context, from Source, sets []*Set, reads []store.LaneRead) ([][]task.Entry, error) {
+// have the lane. read returns the entries of each Read, of which the last one can be
+// after its end, which shows that there are more. above is called if all entries of a
+// lane in a part are later than the mark was.
+func (g *Group) Peek(ctx context.Context, sets []*Set, reads []store.LaneRead, read func(context.Context, []Read) ([][]task.Entry, error), above func(part int, lane task.Lane)) ([][]task.Entry, error) {
 	all, wanted := make([]*merge, len(reads)), make(map[*Set]bool, len(sets))
 	for _, s := range sets {
 		wanted[s] = true
@@ -83,18 +71,28 @@ func (g *Group) Peek(ctx context.Context, from Source, sets []*Set, reads []stor
 	}
 	defer func() {
 		for _, m := range all {
-			m.end(from)
+			m.end(above)
 		}
 	}()
-	for more := true; more; {
+	for {
 		var open []*strand
 		for _, m := range all {
 			open = append(open, m.open()...)
 		}
-		if err := extend(ctx, from, open); err != nil {
+		if len(open) == 0 {
+			break
+		}
+		parts := make([]Read, len(open))
+		for i, st := range open {
+			parts[i] = Read{st.set.Part, store.LaneRead{Lane: st.read.Lane, After: st.next(), Until: st.read.Until, Limit: st.share()}}
+		}
+		entries, err := read(ctx, parts)
+		if err != nil {
 			return nil, err
 		}
-		more = len(open) > 0
+		for i, st := range open {
+			st.take(entries[i])
+		}
 	}
 	found := make([][]task.Entry, len(reads))
 	for i, m := range all {
@@ -108,11 +106,10 @@ type strand struct {
 	read    *merge
 	set     *Set
 	from    task.Position // exclusive; or the lower bound of the whole strand
-	low     task.Position // the mark when the read began
-	atMark  bool          // the strand begins at the mark
+	atMark  bool          // the strand begins at the mark, whose due time is that of from
 	entries []task.Entry
 	more    bool           // more entries can follow the last one
-	asked   bool           // the source was read
+	asked   bool           // the part was read
 	beyond  *task.Position // the first entry after the read's end; nil means that none is known
 }
 
@@ -126,18 +123,15 @@ type merge struct {
 // the lane.
 func (g *Group) begin(wanted map[*Set]bool, r store.LaneRead) *merge {
 	m := &merge{LaneRead: r}
-	if r.Limit <= 0 {
-		return m
-	}
 	for _, set := range g.Having(r.Lane) {
-		if !wanted[set] {
+		if !wanted[set] || r.Limit <= 0 {
 			continue
 		}
 		low, ok := set.Begin(r.Lane)
 		if !ok {
 			continue
 		}
-		st := &strand{read: m, set: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		st := &strand{read: m, set: set, from: r.After, atMark: r.After.Less(low), more: low.Due <= r.Until}
 		if st.atMark {
 			st.from = task.Position{Due: low.Due}
 		}
@@ -183,7 +177,7 @@ func (m *merge) entries() (all []task.Entry) {
 }
 
 // end passes the results of the read to the marks.
-func (m *merge) end(from Source) {
+func (m *merge) end(above func(part int, lane task.Lane)) {
 	for _, st := range m.strands {
 		f := Finding{Conclusive: st.atMark && st.asked}
 		switch {
@@ -195,22 +189,10 @@ func (m *merge) end(from Source) {
 			f.Empty = true
 		}
 		st.set.End(m.Lane, f)
-		if f.Conclusive && (f.Empty || st.low.Due < f.Head.Due) {
-			from.Above(st.set.Part, m.Lane)
+		if f.Conclusive && (f.Empty || st.from.Due < f.Head.Due) {
+			above(st.set.Part, m.Lane)
 		}
 	}
-}
-
-func extend(ctx context.Context, from Source, strands []*strand) error {
-	reads := make([]Read, len(strands))
-	for i, st := range strands {
-		reads[i] = Read{st.set.Part, store.LaneRead{Lane: st.read.Lane, After: st.next(), Until: st.read.Until, Limit: st.share()}}
-	}
-	found, err := from.Read(ctx, reads)
-	for i, entries := range found {
-		strands[i].take(entries)
-	}
-	return err
 }
 
 // share returns how many entries one part is asked for at a time: somewhat

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -96,11 +97,9 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 	return st.Reply.Err == nil && st.Reply.Effect != 0, nil
 }
 
-// LanePages implements store.DispatchStore for the shards that this node owns. A
-// cursor consists of a shard's number and a place among the namespace's lanes
-// there.
+// LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) { return s.lanes.Pages(until, reads), nil })
+	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.lanes.Owned(), until, reads), nil })
 }
 
 // Peek implements store.DispatchStore. It reads only shards of this node whose

@@ -11,30 +11,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// owned returns the marks of the owned shards.
-func (x *Index) owned() []*lowwater.Set {
-	owned := x.own.Owned()
-	sets := make([]*lowwater.Set, len(owned))
-	for i, h := range owned {
-		sets[i] = h.Lowwater
+// Owned returns the marks of the owned shards.
+func (x *Index) Owned() (sets []*lowwater.Set) {
+	for _, h := range x.own.Owned() {
+		sets = append(sets, h.Lowwater)
 	}
 	return sets
 }
 
-// Pages returns a page of lanes for each of reads.
-func (x *Index) Pages(until task.Millis, reads []store.LanePageRead) []store.LanePage {
-	return lowwater.Pages(x.owned(), until, reads)
-}
-
-// Peek returns the first entries of lanes, for each of reads.
+// Peek returns the first entries of lanes in owned shards, for each of reads.
 func (x *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	return x.own.Lowwater.Peek(ctx, x, x.owned(), reads)
+	return x.own.Lowwater.Peek(ctx, x.Owned(), reads, x.Read, func(shard int, lane task.Lane) { x.bounds.add(x.shards[shard], lane) })
 }
 
-// Above implements lowwater.Source: the lane's bound is too low.
-func (x *Index) Above(part int, lane task.Lane) { x.bounds.add(x.shards[part], lane) }
-
-// Read implements lowwater.Source.
+// Read returns the entries of each of reads, from any shards: see lowwater.Group.Peek.
 func (x *Index) Read(ctx context.Context, reads []lowwater.Read) ([][]task.Entry, error) {
 	groups, places := redisconn.Group(x.servers.Cluster, reads, func(r lowwater.Read) *keyspace.Shard { return x.shards[r.Part] })
 	runs := make([]redisconn.Run, len(groups))
