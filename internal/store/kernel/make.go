@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
@@ -182,6 +182,39 @@ type Medium[R recorded, X any] interface {
 	Pause(ctx context.Context, d time.Duration)
 }
 
+// Claimed keeps the records of tasks as this node's claims left them, so the
+// settlements that follow need not read them. An outdated record does no harm,
+// because a write compares.
+type Claimed[R any] struct {
+	mu sync.Mutex
+	m  map[task.Key]R
+}
+
+// Get is a Medium's Guess.
+func (c *Claimed[R]) Get(k task.Key) (R, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.m[k]
+	return r, ok
+}
+
+// Set keeps the record of a task that was claimed.
+func (c *Claimed[R]) Set(k task.Key, r R) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil {
+		c.m = map[task.Key]R{}
+	}
+	c.m[k] = r
+}
+
+// Drop forgets the record of a task whose claim has ended or changed.
+func (c *Claimed[R]) Drop(k task.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.m, k)
+}
+
 // maxRounds bounds how often a step is decided. In each round at least one of the
 // calls that compete for a record succeeds, and a call that keeps failing waits for
 // a random time.
@@ -277,16 +310,6 @@ func waves[R recorded, X any](steps []*Progress[R, X]) iter.Seq[[]*Progress[R, X
 			steps = later
 		}
 	}
-}
-
-// QuotaNamespaces returns the namespaces whose quotas matter to steps.
-func QuotaNamespaces[R recorded, X any](steps []*Progress[R, X]) (names []string) {
-	for _, p := range steps {
-		if name := p.Key.Namespace; p.Kind.NeedsQuota() && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func undone[R recorded, X any](steps []*Progress[R, X]) (open []*Progress[R, X]) {

@@ -84,60 +84,62 @@ func (q *Quotas) Limits(s *settings.Settings, namespace string) *settings.Namesp
 	return n
 }
 
-// Refresh reads the counts if those of a namespace with quotas are too old, before steps
-// in namespaces are decided: see kernel.QuotaNamespaces.
-func (q *Quotas) Refresh(ctx context.Context, s *settings.Settings, namespaces []string) error {
-	if !q.anyStale(s, namespaces) {
+// Refresh reads the counts if the namespace of a step has quotas, and its counts are too
+// old. It must be called before the step is decided.
+func (q *Quotas) Refresh(ctx context.Context, s *settings.Settings, namespace string) error {
+	if !q.stale(s, namespace) {
 		return nil
 	}
 	q.reading.Lock()
 	defer q.reading.Unlock()
-	if !q.anyStale(s, namespaces) { // another caller has read them
+	if !q.stale(s, namespace) { // another caller has read them
 		return nil
 	}
 	began, fresh := time.Now(), quotaFresh
-	all, at, published := q.published(ctx, s, namespaces)
-	if !published {
-		counts, err := q.CountAll(ctx)
-		if err != nil {
+	var all map[string]task.Counts
+	var age time.Duration
+	published := false
+	if q.Sums != nil {
+		all, age, published = q.Sums(ctx)
+	}
+	if _, counted := all[namespace]; !published || !counted {
+		var err error
+		if all, err = q.Count(ctx, s, q.CountAll); err != nil {
 			return err
 		}
-		all, fresh = map[string]task.Counts{}, countFresh
-		for key, c := range counts {
-			have := all[key.Namespace]
-			have.Add(c)
-			all[key.Namespace] = have
-		}
+		fresh, published = countFresh, false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, name := range namespaces {
-		q.usageLocked(name)
-	}
-	for name, u := range q.have {
-		c, counted := all[name]
-		if published && !counted {
-			continue
-		}
+	for name, c := range all {
+		u := q.usageLocked(name)
 		if u.counts, u.fresh = c, began.Add(fresh); published {
-			u.addSince(at)
+			u.addSince(began.Add(-age))
 		}
 	}
 	return nil
 }
 
-// published returns the published counts of namespaces, and the time that they show, or
-// false if they lack one of namespaces.
-func (q *Quotas) published(ctx context.Context, s *settings.Settings, namespaces []string) (all map[string]task.Counts, at time.Time, ok bool) {
-	if q.Sums == nil {
-		return nil, at, false
+// Count returns the counts of the namespaces that have quotas, nil if none has. count
+// counts queues.
+func (q *Quotas) Count(ctx context.Context, s *settings.Settings, count func(context.Context) (map[task.QueueKey]task.Counts, error)) (map[string]task.Counts, error) {
+	all := map[string]task.Counts{}
+	for _, n := range append(s.List(settings.NamespaceKind, ""), s.Namespace(task.DefaultNamespace)) {
+		if name := n.Key().Name; q.Limits(s, name) != nil {
+			all[name] = task.Counts{}
+		}
 	}
-	now := time.Now()
-	all, age, ok := q.Sums(ctx)
-	return all, now.Add(-age), ok && !slices.ContainsFunc(namespaces, func(name string) bool {
-		_, counted := all[name]
-		return !counted && q.Limits(s, name) != nil
-	})
+	if len(all) == 0 {
+		return nil, nil
+	}
+	counts, err := count(ctx)
+	for key, c := range counts {
+		if have, limited := all[key.Namespace]; limited {
+			have.Add(c)
+			all[key.Namespace] = have
+		}
+	}
+	return all, err
 }
 
 // addSince adds the changes that this node wrote after the time at.
@@ -148,14 +150,15 @@ func (u *usage) addSince(at time.Time) {
 	}
 }
 
-// anyStale reports whether counts that quotas need are missing or too old.
-func (q *Quotas) anyStale(s *settings.Settings, namespaces []string) bool {
+// stale reports whether a namespace has quotas and counts that are missing or too old.
+func (q *Quotas) stale(s *settings.Settings, namespace string) bool {
+	if q.Limits(s, namespace) == nil {
+		return false
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.ContainsFunc(namespaces, func(name string) bool {
-		u := q.have[name]
-		return (u == nil || time.Now().After(u.fresh)) && q.Limits(s, name) != nil
-	})
+	u := q.have[namespace]
+	return u == nil || time.Now().After(u.fresh)
 }
 
 func (q *Quotas) usageLocked(namespace string) *usage {

@@ -42,7 +42,7 @@ func TestChangesSinceTheSumsCountOnce(t *testing.T) {
 		for range 3 {
 			age = time.Since(at)
 			q.have["default"].fresh = time.Time{}
-			fatal.If(t, q.Refresh(t.Context(), of, []string{"default"}))
+			fatal.If(t, q.Refresh(t.Context(), of, "default"))
 			// The part that the owner counted in the middle of counts twice for a while.
 			if n := q.have["default"].counts.States[task.Scheduled]; n < int64(written) || n > int64(written)+1 {
 				t.Errorf("%d of %d are counted", n, written)

@@ -63,8 +63,13 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	if err := m.reserve(ctx, open); err != nil {
 		return err
 	}
-	if err := m.quotas.Refresh(ctx, m.settings.Load().settings, kernel.QuotaNamespaces(open)); err != nil {
-		return err
+	for _, st := range open {
+		if !st.Kind.NeedsQuota() {
+			continue
+		}
+		if err := m.quotas.Refresh(ctx, m.settings.Load().settings, st.Key.Namespace); err != nil {
+			return err
+		}
 	}
 	m.provisional, m.known = 0, m.settings.Load().passed // read before the settings, so the settings are not older
 	return m.unmark(ctx, m.now, open)

@@ -210,10 +210,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.member = registry.New(s.registryConfig(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.member)
 	if s.quotas.CountAll = s.readCounts; !c.Alone {
-		s.quotas.Sums = func(ctx context.Context) (map[string]task.Counts, time.Duration, bool) {
-			all, at, whole := s.member.Sums(ctx)
-			return all, s.now().Sub(at), whole
-		}
+		s.quotas.Sums = s.member.Sums
 	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.member, s.lanes, s.records)
 	warn := trustedclock.Warn(c.Logger)
