@@ -24,6 +24,22 @@ type SettingChange struct {
 	Value Setting // nil means that the setting was removed
 }
 
+// Stops reports whether one of edits stops something, so that the nodes that share a store
+// must apply it before the reply, and whether one holds tasks, which no node may claim
+// by older settings from then on.
+func Stops(edits []Edit) (stops, holds bool) {
+	for _, e := range edits {
+		switch e.(type) {
+		case AddToken, AddSecret, UseToken, ForgetTokens, EndPurge, Note:
+		case RevokeToken, DropSecret, DropNamespace: // no task is held, or its removal made sure that none is
+			stops = true
+		default:
+			stops, holds = true, true
+		}
+	}
+	return stops, holds
+}
+
 func change(r Setting) []SettingChange { return []SettingChange{{Key: r.Key(), Value: r}} }
 
 // EditReply is the result of one Edit of a batch.

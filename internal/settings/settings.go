@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
@@ -240,6 +241,25 @@ func (s *Settings) Policy(base task.Policy, namespace, queue string) task.Policy
 
 // EncodeSetting returns r as a store keeps it, under its key: JSON.
 func EncodeSetting(r Setting) ([]byte, error) { return json.Marshal(r) }
+
+// Field returns k as text, as a store may name a setting.
+func (k SettingKey) Field() string {
+	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
+}
+
+// ParseSetting is DecodeSetting for the setting with this field.
+func ParseSetting(field string, data []byte) (Setting, error) {
+	kind, _, _ := strings.Cut(field, "/")
+	n, err := strconv.ParseUint(kind, 10, 8)
+	if err != nil {
+		return nil, err
+	}
+	r, err := DecodeSetting(SettingKind(n), data)
+	if err == nil && r.Key().Field() != field {
+		return nil, fmt.Errorf("it has the content of %+v", r.Key())
+	}
+	return r, err
+}
 
 // DecodeSetting is the inverse of EncodeSetting.
 func DecodeSetting(kind SettingKind, data []byte) (Setting, error) {

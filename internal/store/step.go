@@ -63,6 +63,9 @@ func ByDispatch(steps []Step) bool { return len(steps) > 0 && steps[0].Kind != C
 // the transition or for the reply.
 func (k Kind) NeedsBody() bool { return k == Claim || k == Fire }
 
+// NeedsQuota reports whether the quotas of its namespace matter to a step of this kind.
+func (k Kind) NeedsQuota() bool { return k == Change || k == Fire }
+
 // Begins reports whether a step of this kind may begin or end something on the
 // store's own account. In a shared store only the owner of the shard may make it.
 func (k Kind) Begins() bool { return k == Claim || k == Fire || k == Reaping || k == Removal }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
@@ -59,6 +60,24 @@ const (
 	guessed                  // the record may differ
 	seen                     // it was read a moment ago
 )
+
+// Begin returns the progress of steps that have not begun.
+func Begin[R recorded, X any](steps []store.Step) []*Progress[R, X] {
+	all := make([]*Progress[R, X], len(steps))
+	for i, st := range steps {
+		all[i] = &Progress[R, X]{Step: st}
+	}
+	return all
+}
+
+// Replies returns the replies of steps that Make has made.
+func Replies[R recorded, X any](steps []*Progress[R, X]) []store.Reply {
+	replies := make([]store.Reply, len(steps))
+	for i, p := range steps {
+		replies[i] = p.Reply
+	}
+	return replies
+}
 
 // Unknown reports whether the record must be read.
 func (p *Progress[R, X]) Unknown() bool { return p.certainty == unknown && !p.Done }
@@ -161,6 +180,39 @@ type Medium[R recorded, X any] interface {
 
 	// Pause waits for d between two rounds, or until ctx or the store ends.
 	Pause(ctx context.Context, d time.Duration)
+}
+
+// Claimed keeps the records of tasks as this node's claims left them, so the
+// settlements that follow need not read them. An outdated record does no harm,
+// because a write compares.
+type Claimed[R any] struct {
+	mu sync.Mutex
+	m  map[task.Key]R
+}
+
+// Get is a Medium's Guess.
+func (c *Claimed[R]) Get(k task.Key) (R, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.m[k]
+	return r, ok
+}
+
+// Set keeps the record of a task that was claimed.
+func (c *Claimed[R]) Set(k task.Key, r R) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil {
+		c.m = map[task.Key]R{}
+	}
+	c.m[k] = r
+}
+
+// Drop forgets the record of a task whose claim has ended or changed.
+func (c *Claimed[R]) Drop(k task.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.m, k)
 }
 
 // maxRounds bounds how often a step is decided. In each round at least one of the

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"errors"
+
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -67,4 +69,34 @@ func (Remove) Apply(now task.Millis, old *task.Task, _ task.Facts) (task.Result,
 		return task.Result{}, task.ErrStale
 	}
 	return task.Result{Effect: task.Updated}, nil
+}
+
+// Retire makes the step how of each task, by transit, and returns the tasks that it
+// changed, in their new state. It notes the first task that could not be retired: every
+// later call fails on the same task, and callers do not get this error.
+func Retire(keys []task.Key, how store.Step, transit func([]store.Step) ([]store.Reply, error), note func(action string, err error, args ...any)) (left []*task.Task, err error) {
+	steps := make([]store.Step, len(keys))
+	for i := range keys {
+		steps[i] = store.Step{Key: keys[i], Transition: how.Transition, Kind: how.Kind}
+	}
+	replies, err := transit(steps)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	var args []any
+	for i, r := range replies {
+		switch {
+		case r.Err == nil && r.Effect != 0:
+			left = append(left, r.Task)
+		case r.Err != nil && failed == nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged):
+			failed, args = r.Err, []any{"task", keys[i].Name, "namespace", keys[i].Namespace}
+		}
+	}
+	action := "remove a task after its retention"
+	if how.Kind == store.Reaping {
+		action = "take back a task after its lease"
+	}
+	note(action, failed, args...)
+	return left, nil
 }

@@ -19,11 +19,11 @@ type Group struct {
 // NewGroup returns a group without sets.
 func NewGroup() *Group { return &Group{sets: make(map[task.Lane][]*Set)} }
 
-// New returns the marks of another part. If the part has entries, the rule of
+// New returns the marks of a part. If the part has entries, the rule of
 // the function New holds.
-func (g *Group) New() *Set {
+func (g *Group) New(part int) *Set {
 	s := New()
-	s.group = g
+	s.Part, s.group = part, g
 	return s
 }
 

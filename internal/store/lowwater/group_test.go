@@ -18,7 +18,7 @@ func TestAGroupReturnsTheSetsThatHaveALane(t *testing.T) {
 		var members, gone []*Set
 		draw := func(sets []*Set) *Set { return sets[rapid.IntRange(0, len(sets)-1).Draw(t, "set")] }
 		t.Repeat(map[string]func(*rapid.T){
-			"new": func(*rapid.T) { members = append(members, g.New()) },
+			"new": func(*rapid.T) { members = append(members, g.New(0)) },
 			"add": func(*rapid.T) {
 				if all := slices.Concat(members, gone); len(all) > 0 { // a set may still get entries after it left
 					draw(all).Added([]task.Entry{{Lane: rapid.SampledFrom(lanes).Draw(t, "lane")}})

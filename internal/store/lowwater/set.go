@@ -23,6 +23,8 @@ import (
 // its snapshot, the writer applies an entry and finds the mark low enough, and
 // the read raises the mark over the entry.
 type Set struct {
+	Part int // of the index, if s is in a Group; immutable
+
 	mu sync.Mutex // guards everything below
 	m  map[task.Lane]*lane
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -59,18 +60,31 @@ func (m *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	return all, nil
 }
 
-// Behind returns the names of the other nodes that have not applied this version
-// of the settings or a later one. A node that is silent is asked for as long as it
-// may begin an attempt that it had claimed.
-func (m *Member) Behind(ctx context.Context, version string) (names []string, err error) {
-	h, err := m.beat(ctx, ReadOnly)
-	for _, p := range h.Peers {
-		if p.lives(h.Now, max(m.config.Lease, store.ClaimFor)) && p.Nonce != m.self.Nonce && p.Applied < version {
-			names = append(names, p.Name)
+// AwaitApplied waits until all other live nodes have applied this version of the
+// settings or a later one, and returns the names of those that have not when ctx ends.
+// A node that is silent counts for as long as it may begin an attempt that it had
+// claimed. pause returns false when ctx or the store ends; the time between reads doubles.
+func (m *Member) AwaitApplied(ctx context.Context, version string, pause func(context.Context, time.Duration) bool) (left []string, err error) {
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+		found, err := m.beat(ctx, ReadOnly)
+		if err == nil {
+			left = nil
+			for _, p := range found.Peers {
+				if p.lives(found.Now, max(m.config.Lease, store.ClaimFor)) && p.Nonce != m.self.Nonce && p.Applied < version {
+					left = append(left, p.Name)
+				}
+			}
+			left = slices.Compact(left)
+		} else if left == nil {
+			return nil, err
+		}
+		if len(left) == 0 || !pause(ctx, wait) {
+			return left, nil
 		}
 	}
-	return slices.Compact(names), err
 }
+
+const firstLook, lastLook = 2 * time.Millisecond, 50 * time.Millisecond
 
 // isReplacedBy reports whether the later process n has the address of p, unless that is
 // a loopback address, which each machine has.

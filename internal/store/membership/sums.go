@@ -62,16 +62,16 @@ func (m *Member) publish(ctx context.Context) error {
 }
 
 // Sums returns the counts, in all shards, of the namespaces that every node counts, and
-// the time at which the first node began to count, at most sumsFresh ago. It returns false
+// their age: how long ago the first node began to count, at most sumsFresh. It returns false
 // unless exactly one node has published each shard since then: after a node has died, some
 // shards are missing for a while, and after a move some are published twice.
-func (m *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.Millis, whole bool) {
+func (m *Member) Sums(ctx context.Context) (all map[string]task.Counts, age time.Duration, whole bool) {
 	published, err := m.registry.Published(ctx)
 	if err != nil {
 		return nil, 0, false
 	}
 	now := m.config.Now()
-	all, at = map[string]task.Counts{}, now
+	all, at := map[string]task.Counts{}, now
 	seen, n := make([]byte, (len(m.owned)+7)/8), 0
 	in, nodes := map[string]int{}, 0
 	for node, data := range published {
@@ -99,5 +99,5 @@ func (m *Member) Sums(ctx context.Context) (all map[string]task.Counts, at task.
 		at = min(at, one.At)
 	}
 	maps.DeleteFunc(all, func(name string, _ task.Counts) bool { return in[name] < nodes })
-	return all, at, n == len(m.owned)
+	return all, now.Sub(at), n == len(m.owned)
 }

@@ -18,17 +18,9 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	pages := make([]store.LanePage, len(reads))
+	var pages []store.LanePage
 	err := s.locked("read the lanes", func() error {
-		for i, r := range reads {
-			p := &pages[i]
-			if r.Namespace == "" {
-				*p = store.NamespacePage(s.lanes.Namespaces())
-				continue
-			}
-			p.Heads, p.Next.Left = s.lanes.Page(nil, r.Namespace, until, r.From.Left, r.Limit)
-			p.Last = p.Next.Left == 0
-		}
+		pages = lowwater.Pages([]*lowwater.Set{s.lanes}, until, reads)
 		return nil
 	})
 	return pages, err

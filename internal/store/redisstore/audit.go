@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -62,39 +63,17 @@ func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]setti
 
 // Audit implements store.SettingsStore.
 func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	return call(ctx, s, func() (settings.AuditPage, error) { return s.searchLog(ctx, f, before, limit) })
-}
-
-func (s *Store) searchLog(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (page settings.AuditPage, err error) {
-	end := "+"
-	if before != 0 {
-		end = "(" + idOf(before)
-	}
-	for left, part := task.MaxPageExamined, limit+1; left > 0; part = 1000 {
-		part = min(part, left)
-		entries, err := s.readLog(ctx, func(b rueidis.Builder) rueidis.Completed {
-			return b.Xrevrange().Key(s.servers.Keys.SettingsLog).End(end).Start("-").Count(int64(part)).Build()
+	return call(ctx, s, func() (settings.AuditPage, error) {
+		return kernel.Audit(f, before, limit, func(before uint64, n int) ([]settings.AuditEntry, error) {
+			end := "+"
+			if before != 0 {
+				end = "(" + idOf(before)
+			}
+			return s.readLog(ctx, func(b rueidis.Builder) rueidis.Completed {
+				return b.Xrevrange().Key(s.servers.Keys.SettingsLog).End(end).Start("-").Count(int64(n)).Build()
+			})
 		})
-		if err != nil {
-			return settings.AuditPage{}, err
-		}
-		for i := range entries {
-			if len(page.Entries) >= limit {
-				return page, nil
-			}
-			page.Next = entries[i].Seq
-			if f.Match(&entries[i]) {
-				page.Entries = append(page.Entries, entries[i])
-			}
-		}
-		if len(entries) < part {
-			page.Next = 0
-			return page, nil
-		}
-		left -= len(entries)
-		end = "(" + idOf(page.Next)
-	}
-	return page, nil
+	})
 }
 
 // sweepLog removes at most limit entries from the beginning of the audit log if

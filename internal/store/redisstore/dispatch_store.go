@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -11,8 +10,10 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
@@ -40,44 +41,13 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 	if err != nil {
 		return 0, s.failure(err)
 	}
-	steps := make([]*step, len(keys))
-	for i, key := range keys {
-		steps[i] = &step{Step: how}
-		steps[i].Key = key
-	}
-	replies, err := s.submit(ctx, now, steps)
-	if err != nil {
-		return 0, err
-	}
-	s.logRetireFailure(how.Kind, keys, replies)
-	n := 0
-	var left []*task.Task
-	for _, r := range replies {
-		if r.Err == nil && r.Effect != 0 {
-			n++
-			left = append(left, r.Task)
-		}
-	}
-	if how.Kind == store.Reaping && n > 0 && s.config.OnReap != nil {
+	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) {
+		return s.submit(ctx, now, kernel.Begin[records.Record, extra](steps))
+	}, s.servers.Failures.Note)
+	if how.Kind == store.Reaping && len(left) > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}
-	return n, nil
-}
-
-// logRetireFailure logs the first task that could not be retired. Every later
-// call fails on the same task, and callers do not get this error.
-func (s *Store) logRetireFailure(k store.Kind, keys []task.Key, replies []store.Reply) {
-	action := "remove a task after its retention"
-	if k == store.Reaping {
-		action = "take back a task after its lease"
-	}
-	for i, r := range replies {
-		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
-			s.servers.Failures.Note(action, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
-			return
-		}
-	}
-	s.servers.Failures.Note(action, nil)
+	return len(left), err
 }
 
 // overdue returns the tasks whose score in an index of the owned shards is at or
@@ -127,11 +97,9 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 	return st.Reply.Err == nil && st.Reply.Effect != 0, nil
 }
 
-// LanePages implements store.DispatchStore for the shards that this node owns. A
-// cursor consists of a shard's number and a place among the namespace's lanes
-// there.
+// LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) { return s.lanes.Pages(until, reads), nil })
+	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.lanes.Owned(), until, reads), nil })
 }
 
 // Peek implements store.DispatchStore. It reads only shards of this node whose

@@ -15,27 +15,13 @@ import (
 // heartbeats. It also raises a fence (fence.go), so a node that has not confirmed, or
 // is not live, claims nothing before it has read the settings.
 
-// awaitNodes waits at most confirmFor, and the time between its reads doubles from
-// firstLook to lastLook.
-const (
-	confirmFor = 2 * time.Second
-	firstLook  = 2 * time.Millisecond
-	lastLook   = 50 * time.Millisecond
-)
+// confirmFor is the longest time that awaitNodes waits.
+const confirmFor = 2 * time.Second
 
 // awaitNodes waits until all live nodes have applied edits, and returns the names of
 // those that have not, but does not wait if the edits stop nothing.
 func (s *Store) awaitNodes(ctx context.Context, edits []settings.Edit) (left []string, err error) {
-	stops, holds := false, false
-	for _, e := range edits {
-		switch e.(type) {
-		case settings.AddToken, settings.AddSecret, settings.UseToken, settings.ForgetTokens, settings.EndPurge, settings.Note:
-		case settings.RevokeToken, settings.DropSecret, settings.DropNamespace: // no task is held, or the fences were raised before
-			stops = true
-		default:
-			stops, holds = true, true
-		}
-	}
+	stops, holds := settings.Stops(edits)
 	if !stops || s.config.Alone {
 		return nil, nil
 	}
@@ -46,18 +32,7 @@ func (s *Store) awaitNodes(ctx context.Context, edits []settings.Edit) (left []s
 	if holds {
 		fencing.Go(func() { s.servers.Failures.Note("refuse claims by older settings", s.raiseFences(ctx)) })
 	}
-	version := s.settings.Load().version
-	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		found, err := s.member.Behind(ctx, version)
-		if err == nil {
-			left = found
-		} else if left == nil {
-			return nil, err
-		}
-		if len(left) == 0 || !s.servers.Pause(ctx, wait) {
-			return left, nil
-		}
-	}
+	return s.member.AwaitApplied(ctx, s.settings.Load().version, s.servers.Pause)
 }
 
 // listenForEdits makes followSettings read the settings after each edit, until

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -43,34 +42,7 @@ type medium struct {
 	known       fences // the fences that the settings of this round have passed
 }
 
-func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.get(key) }
-
-// claimedRecords keeps the records of tasks as this node's claims left them, so
-// the settlements that follow need not read them. An outdated record does no
-// harm, because put compares.
-type claimedRecords struct {
-	mu sync.Mutex
-	m  map[task.Key]records.Record
-}
-
-func (c *claimedRecords) get(k task.Key) (records.Record, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r, ok := c.m[k]
-	return r, ok
-}
-
-func (c *claimedRecords) set(k task.Key, r records.Record) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.m[k] = r
-}
-
-func (c *claimedRecords) drop(k task.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.m, k)
-}
+func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.Get(key) }
 
 func (m *medium) Pause(ctx context.Context, d time.Duration) { m.servers.Pause(ctx, d) }
 
@@ -91,8 +63,13 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	if err := m.reserve(ctx, open); err != nil {
 		return err
 	}
-	if err := m.quotas.refresh(ctx, m.settings.Load().settings, open); err != nil {
-		return err
+	for _, st := range open {
+		if !st.Kind.NeedsQuota() {
+			continue
+		}
+		if err := m.quotas.Refresh(ctx, m.settings.Load().settings, st.Key.Namespace); err != nil {
+			return err
+		}
 	}
 	m.provisional, m.known = 0, m.settings.Load().passed // read before the settings, so the settings are not older
 	return m.unmark(ctx, m.now, open)
@@ -178,7 +155,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		if of[i] == nil {
 			if t := of[i-1].Decision.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
 				fired := of[i-1]
-				m.quotas.commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
+				m.quotas.Commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
 				fired.Extra.spawns = nil
 				entries = append(entries, t.Entry())
 			}
@@ -192,13 +169,13 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 
 func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
 	f := facts{Store: m.Store, st: st, settings: m.settings.Load().settings}
-	if st.Kind == store.Change || st.Kind == store.Fire {
-		f.limits = m.quotas.limits(f.settings, st.Key.Namespace)
+	if st.Kind.NeedsQuota() {
+		f.limits = m.quotas.Limits(f.settings, st.Key.Namespace)
 	}
 	limited := f.limits != nil
 	if limited {
-		m.quotas.deciding.Lock()
-		defer m.quotas.deciding.Unlock()
+		m.quotas.Deciding.Lock()
+		defer m.quotas.Deciding.Unlock()
 	}
 	d = kernel.Decide(m.now, m.who, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
 	switch {
@@ -207,19 +184,19 @@ func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
 		return d, !quota || m.provisional == 0 || st.Guessed()
 	case !limited || !d.Writes:
 	case st.Kind == store.Change:
-		m.quotas.begin(st.Old.Task, d.Task)
+		m.quotas.Begin(st.Old.Task, d.Task)
 		if st.Extra.admitted = true; st.Guessed() {
 			m.provisional++
 		}
 	case d.Spawned != nil:
 		st.Extra.spawns = d.Spawned
-		m.quotas.begin(nil, st.Extra.spawns)
+		m.quotas.Begin(nil, st.Extra.spawns)
 	}
 	return d, true
 }
 
 // facts are the kernel.Facts of a decision, for which the caller holds
-// quotas.deciding if there are quotas.
+// quotas.Deciding if there are quotas.
 type facts struct {
 	*Store
 	st       *step
@@ -235,7 +212,7 @@ func (f *facts) Quota(namespace string) task.Quota {
 	if f.limits == nil {
 		return task.Quota{}
 	}
-	return f.limits.Quota(f.quotas.counts(namespace))
+	return f.limits.Quota(f.quotas.Counts(namespace))
 }
 
 func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }

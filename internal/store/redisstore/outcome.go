@@ -30,7 +30,7 @@ func (m *medium) applyOutcome(st *step, o redisconn.Outcome, at task.Millis) []t
 		st.Answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
 		return nil
 	case redisconn.Changed:
-		m.claimed.drop(st.Key)
+		m.claimed.Drop(st.Key)
 		ending = kernel.Changed
 		var err error
 		if current, err = records.Parse(st.Key, o.Value); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) unadmit(st *step) { s.unadmitFrom(st, st.Old.Task) }
 // unadmitFrom is unadmit for a step that was decided by old.
 func (s *Store) unadmitFrom(st *step, old *task.Task) {
 	if st.Extra.admitted {
-		s.quotas.endUnderWay(old, st.Decision.Task)
+		s.quotas.EndUnderWay(old, st.Decision.Task)
 		st.Extra.admitted = false
 	}
 }
@@ -63,7 +63,7 @@ func (s *Store) unadmitFrom(st *step, old *task.Task) {
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {
 		if st.Extra.spawns != nil {
-			s.quotas.endUnderWay(nil, st.Extra.spawns)
+			s.quotas.EndUnderWay(nil, st.Extra.spawns)
 			st.Extra.spawns = nil
 		}
 	}
@@ -73,14 +73,14 @@ func (s *Store) unspawn(steps []*step) {
 func (s *Store) kept(st *step) []task.Entry {
 	t, old := st.Decision.Task, st.Old.Task
 	st.Put = true
-	s.quotas.commit(st.Key.Namespace, old, t, st.Extra.admitted)
+	s.quotas.Commit(st.Key.Namespace, old, t, st.Extra.admitted)
 	st.Extra.admitted = false
 	if t != nil && t.State == task.Running && st.Kind != store.Change {
 		after := st.Extra.after
 		after.Task = t.WithoutBody()
-		s.claimed.set(st.Key, after)
+		s.claimed.Set(st.Key, after)
 	} else {
-		s.claimed.drop(st.Key)
+		s.claimed.Drop(st.Key)
 	}
 	st.Answer(s.withBody(st), st.Decision.Err)
 	if e, ok := task.Hint(old, t); ok {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -78,11 +79,11 @@ func (q query) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, err
 
 // scanLanes is Scan for due indexes.
 func (q query) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
-	reads := make([]lanes.Read, len(ranges))
+	reads := make([]lowwater.Read, len(ranges))
 	for i, r := range ranges {
 		after := kernel.Position(r.From)
 		after.Name = strings.TrimSuffix(after.Name, "\x00") // it is the end of a place, or there is no name
-		reads[i] = lanes.Read{Shard: q.shards[r.Part], LaneRead: store.LaneRead{Lane: r.Lane, After: after, Until: lanes.Forever, Limit: r.Limit}}
+		reads[i] = lowwater.Read{Part: r.Part, LaneRead: store.LaneRead{Lane: r.Lane, After: after, Until: lanes.Forever, Limit: r.Limit}}
 	}
 	found, err := q.lanes.Read(ctx, reads)
 	all := make([][]string, len(found))

@@ -125,7 +125,7 @@ func (s *Store) editRun(now task.Millis, who settings.Actor, e settings.Edit, ve
 			}
 			value = string(data)
 		}
-		one.Args = append(one.Args, settingField(change.Key), value)
+		one.Args = append(one.Args, change.Key.Field(), value)
 	}
 	return one, nil
 }
@@ -174,10 +174,6 @@ func versionAfter(version string) string {
 
 func newToken() string { return fmt.Sprintf("%x", records.NewStamp()) }
 
-func settingField(k settings.SettingKey) string {
-	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
-}
-
 // reloadLocked reads the settings if their version has changed, and reports
 // whether it had. It does not adopt settings of another store or settings that
 // were lost. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
@@ -202,9 +198,9 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 		if texts[i] == keyspace.VersionField {
 			continue
 		}
-		r, err := parseSetting(texts[i], texts[i+1])
+		r, err := settings.ParseSetting(texts[i], []byte(texts[i+1]))
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("setting %q: %w: %w", texts[i], codec.ErrDamaged, err)
 		}
 		records = append(records, r)
 	}
@@ -225,22 +221,6 @@ func (s *Store) adoptLocked(c *configuration) {
 	s.member.WakeLoop()
 }
 
-func parseSetting(field, value string) (settings.Setting, error) {
-	kind, _, _ := strings.Cut(field, "/")
-	n, err := strconv.ParseUint(kind, 10, 8)
-	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w", field, codec.ErrDamaged)
-	}
-	r, err := settings.DecodeSetting(settings.SettingKind(n), []byte(value))
-	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w: %w", field, codec.ErrDamaged, err)
-	}
-	if settingField(r.Key()) != field {
-		return nil, fmt.Errorf("setting %q has the content of %+v: %w", field, r.Key(), codec.ErrDamaged)
-	}
-	return r, nil
-}
-
 // Counts implements store.SettingsStore, and reads the counts of every shard, with
 // one round trip to each server.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
@@ -251,30 +231,15 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 	return s.countShards(ctx, s.shards)
 }
 
-// countLimited counts the records in shards by the namespaces that have quotas, and
-// returns nil if none has.
+// countLimited counts the records in shards by the namespaces that have quotas.
 func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
-	of, all := s.settings.Load().settings, map[string]task.Counts{}
-	for _, n := range of.List(settings.NamespaceKind, "") {
-		if name := n.Key().Name; s.quotas.limits(of, name) != nil {
-			all[name] = task.Counts{}
+	return s.quotas.Count(ctx, s.settings.Load().settings, func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+		read := make([]*keyspace.Shard, len(shards))
+		for i, n := range shards {
+			read[i] = s.shards[n]
 		}
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	read := make([]*keyspace.Shard, len(shards))
-	for i, n := range shards {
-		read[i] = s.shards[n]
-	}
-	counts, err := s.countShards(ctx, read)
-	for key, c := range counts {
-		if have, limited := all[key.Namespace]; limited {
-			have.Add(c)
-			all[key.Namespace] = have
-		}
-	}
-	return all, err
+		return s.countShards(ctx, read)
+	})
 }
 
 func (s *Store) countShards(ctx context.Context, shards []*keyspace.Shard) (map[task.QueueKey]task.Counts, error) {

@@ -15,7 +15,9 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/membership"
+	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
@@ -146,9 +148,9 @@ type Store struct {
 	member  *registry.Member
 
 	records  *records.Reader
-	claimed  claimedRecords
+	claimed  kernel.Claimed[records.Record]
 	trusted  *trustedclock.Clock // the clock of Now
-	quotas   quotas
+	quotas   quota.Quotas
 	scrubber *scrub.Scrubber
 	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
@@ -197,7 +199,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s := &Store{
 		config: c, servers: servers,
 		shards:  servers.Keys.Shards(m.Shards),
-		claimed: claimedRecords{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
+		quotas:  quota.Quotas{Free: servers.Free},
 		closing: make(chan struct{}), polled: make(chan struct{}), edited: make(chan struct{}, 1),
 	}
 	s.records = records.NewReader(servers, s.shards)
@@ -207,11 +209,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}, servers, s.shards)
 	s.member = registry.New(s.registryConfig(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.member)
-	if s.quotas.countAll = s.readCounts; !c.Alone {
-		s.quotas.sums = func(ctx context.Context) (map[string]task.Counts, time.Duration, bool) {
-			all, at, whole := s.member.Sums(ctx)
-			return all, s.now().Sub(at), whole
-		}
+	if s.quotas.CountAll = s.readCounts; !c.Alone {
+		s.quotas.Sums = s.member.Sums
 	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.member, s.lanes, s.records)
 	warn := trustedclock.Warn(c.Logger)

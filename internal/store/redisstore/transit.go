@@ -8,16 +8,14 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // Transit implements store.Steps.
 func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
-	steps := make([]*step, len(list))
-	for i, st := range list {
-		steps[i] = &step{Step: st}
-	}
+	steps := kernel.Begin[records.Record, extra](list)
 	if store.ByDispatch(list) {
 		return s.submitByMaster(ctx, now, steps)
 	}
@@ -35,7 +33,7 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]s
 				st.Reply.Durability = string(redisconn.Async)
 			}
 		}
-		return repliesOf(steps), nil
+		return kernel.Replies(steps), nil
 	})
 }
 
@@ -81,13 +79,5 @@ func (s *Store) submitByMaster(ctx context.Context, now task.Millis, steps []*st
 	case away == len(parts):
 		return nil, failed
 	}
-	return repliesOf(steps), nil
-}
-
-func repliesOf(steps []*step) []store.Reply {
-	replies := make([]store.Reply, len(steps))
-	for i, st := range steps {
-		replies[i] = st.Reply
-	}
-	return replies
+	return kernel.Replies(steps), nil
 }

@@ -61,7 +61,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 // acquired implements membership.Config, and listens to the shard's channel until
 // the shard is lost.
 func (m *Member) acquired(o *membership.Owned) (lost func()) {
-	h := &OwnedShard{Shard: m.registry.shards[o.Shard], Owned: o, Lowwater: m.Lowwater.New()}
+	h := &OwnedShard{Shard: m.registry.shards[o.Shard], Owned: o, Lowwater: m.Lowwater.New(o.Shard)}
 	ctx, stop := context.WithCancel(context.Background())
 	if o.ID != "" { // with one process, no other node sends messages
 		m.listeners.Go(func() { m.Listen(ctx, h.Wake, func(message string) { m.config.OnWakeup(h, message) }) })

@@ -1,4 +1,6 @@
-package redisstore
+// Package quota holds the usage of namespaces that have quotas, for a store that several
+// nodes share. A store asks it before each change, and reports each change to it.
+package quota
 
 import (
 	"context"
@@ -7,7 +9,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -21,17 +22,22 @@ import (
 // each claim of the namespace could be late by the time of a read.
 const quotaFresh, countFresh = 500 * time.Millisecond, time.Second
 
-// quotas holds the usage of the namespaces that have quotas.
-type quotas struct {
-	free     func() (bytes int64, scarce bool) // see Servers.Free
-	countAll func(context.Context) (map[task.QueueKey]task.Counts, error)
-	sums     func(context.Context) (all map[string]task.Counts, age time.Duration, ok bool) // see membership; nil: this node counts by itself
-	reading  sync.Mutex                                                                     // held while counts are read: other callers wait for them
+// Quotas holds the usage of the namespaces that have quotas. All methods can be called by
+// many goroutines.
+type Quotas struct {
+	// The functions of the store, which it sets before the first call. Free returns how
+	// many bytes of records have room, and whether namespaces must share this room. Sums
+	// returns counts and their age (see membership.Member); if it is nil, this node
+	// counts by itself, with CountAll.
+	Free     func() (bytes int64, scarce bool)
+	CountAll func(context.Context) (map[task.QueueKey]task.Counts, error)
+	Sums     func(context.Context) (all map[string]task.Counts, age time.Duration, ok bool)
 
-	// deciding is held from reading the usage until the change is added to
-	// underWay. Steps in several shards decide at the same time, and must not
-	// take the same room. It is locked before mu.
-	deciding sync.Mutex
+	reading sync.Mutex // held while counts are read: other callers wait for them
+
+	// Deciding is held from Counts until Begin. Steps in several shards decide at
+	// the same time, and must not take the same room. It is locked before mu.
+	Deciding sync.Mutex
 
 	mu   sync.Mutex // guards everything below
 	have map[string]*usage
@@ -54,19 +60,19 @@ type recentChanges struct {
 // Older changes than recentKept are in all sums that are used.
 const recentPart, recentKept = 20 * time.Millisecond, 5 * time.Second
 
-// limits returns the quotas of a namespace, nil if it has none. If other namespaces
+// Limits returns the quotas of a namespace, nil if it has none. If other namespaces
 // exist, a namespace without max_bytes gets a share of the servers: its records can use
 // as many bytes as are still free. So the first such namespace leaves about half of the
 // memory, the second one about half of the rest, and so on. A fixed share for each
 // namespace was the simpler idea: thousands of small namespaces would have had almost
 // nothing each.
-func (q *quotas) limits(s *settings.Settings, namespace string) *settings.NamespaceSettings {
+func (q *Quotas) Limits(s *settings.Settings, namespace string) *settings.NamespaceSettings {
 	n := s.Namespace(namespace)
 	if n == nil {
 		return nil
 	}
 	if n.MaxBytes == 0 {
-		if free, scarce := q.free(); scarce && s.Shared() {
+		if free, scarce := q.Free(); scarce && s.Shared() {
 			share := *n
 			share.MaxBytes = max(free, 1)
 			return &share
@@ -78,60 +84,62 @@ func (q *quotas) limits(s *settings.Settings, namespace string) *settings.Namesp
 	return n
 }
 
-// refresh reads the counts if a step is in a namespace with quotas and with
-// counts that are too old.
-func (q *quotas) refresh(ctx context.Context, s *settings.Settings, steps []*step) error {
-	if !q.anyStale(s, steps) {
+// Refresh reads the counts if the namespace of a step has quotas, and its counts are too
+// old. It must be called before the step is decided.
+func (q *Quotas) Refresh(ctx context.Context, s *settings.Settings, namespace string) error {
+	if !q.stale(s, namespace) {
 		return nil
 	}
 	q.reading.Lock()
 	defer q.reading.Unlock()
-	if !q.anyStale(s, steps) { // another caller has read them
+	if !q.stale(s, namespace) { // another caller has read them
 		return nil
 	}
 	began, fresh := time.Now(), quotaFresh
-	all, at, published := q.published(ctx, s, steps)
-	if !published {
-		counts, err := q.countAll(ctx)
-		if err != nil {
+	var all map[string]task.Counts
+	var age time.Duration
+	published := false
+	if q.Sums != nil {
+		all, age, published = q.Sums(ctx)
+	}
+	if _, counted := all[namespace]; !published || !counted {
+		var err error
+		if all, err = q.Count(ctx, s, q.CountAll); err != nil {
 			return err
 		}
-		all, fresh = map[string]task.Counts{}, countFresh
-		for key, c := range counts {
-			have := all[key.Namespace]
-			have.Add(c)
-			all[key.Namespace] = have
-		}
+		fresh, published = countFresh, false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, st := range steps {
-		q.usageLocked(st.Key.Namespace)
-	}
-	for name, u := range q.have {
-		c, counted := all[name]
-		if published && !counted {
-			continue
-		}
+	for name, c := range all {
+		u := q.usageLocked(name)
 		if u.counts, u.fresh = c, began.Add(fresh); published {
-			u.addSince(at)
+			u.addSince(began.Add(-age))
 		}
 	}
 	return nil
 }
 
-// published returns the published counts of namespaces, and the time that they show, or
-// false if they lack a namespace of steps.
-func (q *quotas) published(ctx context.Context, s *settings.Settings, steps []*step) (all map[string]task.Counts, at time.Time, ok bool) {
-	if q.sums == nil {
-		return nil, at, false
+// Count returns the counts of the namespaces that have quotas, nil if none has. count
+// counts queues.
+func (q *Quotas) Count(ctx context.Context, s *settings.Settings, count func(context.Context) (map[task.QueueKey]task.Counts, error)) (map[string]task.Counts, error) {
+	all := map[string]task.Counts{}
+	for _, n := range append(s.List(settings.NamespaceKind, ""), s.Namespace(task.DefaultNamespace)) {
+		if name := n.Key().Name; q.Limits(s, name) != nil {
+			all[name] = task.Counts{}
+		}
 	}
-	now := time.Now()
-	all, age, ok := q.sums(ctx)
-	return all, now.Add(-age), ok && !slices.ContainsFunc(steps, func(st *step) bool {
-		_, counted := all[st.Key.Namespace]
-		return !counted && q.limits(s, st.Key.Namespace) != nil
-	})
+	if len(all) == 0 {
+		return nil, nil
+	}
+	counts, err := count(ctx)
+	for key, c := range counts {
+		if have, limited := all[key.Namespace]; limited {
+			have.Add(c)
+			all[key.Namespace] = have
+		}
+	}
+	return all, err
 }
 
 // addSince adds the changes that this node wrote after the time at.
@@ -142,33 +150,32 @@ func (u *usage) addSince(at time.Time) {
 	}
 }
 
-// anyStale reports whether a step needs counts that are missing or too old.
-func (q *quotas) anyStale(s *settings.Settings, steps []*step) bool {
+// stale reports whether a namespace has quotas and counts that are missing or too old.
+func (q *Quotas) stale(s *settings.Settings, namespace string) bool {
+	if q.Limits(s, namespace) == nil {
+		return false
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, st := range steps {
-		if st.Kind != store.Change && st.Kind != store.Fire || q.limits(s, st.Key.Namespace) == nil {
-			continue
-		}
-		if u := q.have[st.Key.Namespace]; u == nil || time.Now().After(u.fresh) {
-			return true
-		}
-	}
-	return false
+	u := q.have[namespace]
+	return u == nil || time.Now().After(u.fresh)
 }
 
-func (q *quotas) usageLocked(namespace string) *usage {
+func (q *Quotas) usageLocked(namespace string) *usage {
 	u := q.have[namespace]
 	if u == nil {
 		u = &usage{}
+		if q.have == nil {
+			q.have = map[string]*usage{}
+		}
 		q.have[namespace] = u
 	}
 	return u
 }
 
-// counts returns the counts of a namespace with all changes under way. The caller
-// must hold deciding, and call begin before it releases deciding.
-func (q *quotas) counts(namespace string) task.Counts {
+// Counts returns the counts of a namespace with all changes under way. The caller
+// must hold Deciding, and call Begin before it releases Deciding.
+func (q *Quotas) Counts(namespace string) task.Counts {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	u := q.usageLocked(namespace)
@@ -177,25 +184,25 @@ func (q *quotas) counts(namespace string) task.Counts {
 	return have
 }
 
-// begin counts the change from old to t as under way.
-func (q *quotas) begin(old, t *task.Task) {
+// Begin counts the change from old to t as under way.
+func (q *Quotas) Begin(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.usageLocked(t.Namespace).underWay.Move(old, t)
 }
 
-// endUnderWay stops counting a change that begin has counted as under way.
-func (q *quotas) endUnderWay(old, t *task.Task) {
+// EndUnderWay stops counting a change that Begin has counted as under way.
+func (q *Quotas) EndUnderWay(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.usageLocked(t.Namespace).underWay.Move(t, old)
 }
 
-// commit counts a change that was written. If the change counts as under way, commit
+// Commit counts a change that was written. If the change counts as under way, Commit
 // moves it from underWay to the counts under one lock. Otherwise it could for a moment
 // be missing from both, so the quota could be exceeded, or be in both, so the quota
 // would have too little room.
-func (q *quotas) commit(namespace string, old, t *task.Task, wasUnderWay bool) {
+func (q *Quotas) Commit(namespace string, old, t *task.Task, wasUnderWay bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	u := q.have[namespace]
@@ -206,7 +213,7 @@ func (q *quotas) commit(namespace string, old, t *task.Task, wasUnderWay bool) {
 		u.underWay.Move(t, old)
 	}
 	u.counts.Move(old, t)
-	if q.sums == nil {
+	if q.Sums == nil {
 		return
 	}
 	now := time.Now()
