@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,31 +33,20 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 
 // retire makes a step of tasks whose time has come, at most limit, and returns how
 // many it changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, sql string) (n int, err error) {
-	keys, err := query(ctx, s, pgx.RowTo[string], sql, s.numbers(), int64(now), limit)
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, sql string) (int, error) {
+	keys, err := query(ctx, s, func(row pgx.CollectableRow) (k task.Key, err error) {
+		var text string
+		if err = row.Scan(&text); err == nil {
+			k, err = parseKey(text)
+		}
+		return k, err
+	}, sql, s.numbers(), int64(now), limit)
 	if err != nil || len(keys) == 0 {
 		return 0, err
 	}
-	steps := make([]store.Step, len(keys))
-	for i, k := range keys {
-		steps[i] = how
-		if steps[i].Key, err = parseKey(k); err != nil {
-			return 0, err
-		}
-	}
-	replies, err := s.transit(ctx, now, steps)
-	var left []*task.Task
-	for i, r := range replies {
-		switch {
-		case r.Err == nil && r.Effect != 0:
-			n++
-			left = append(left, r.Task)
-		case r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged):
-			s.config.Logger.Error("a task could not be taken back or removed", "task", steps[i].Key.Name, "namespace", steps[i].Key.Namespace, "error", r.Err)
-		}
-	}
-	if how.Kind == store.Reaping && n > 0 && s.config.OnReap != nil {
+	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) { return s.transit(ctx, now, steps) }, s.note)
+	if how.Kind == store.Reaping && len(left) > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}
-	return n, err
+	return len(left), err
 }

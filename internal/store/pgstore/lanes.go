@@ -1,9 +1,7 @@
 package pgstore
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -84,48 +82,24 @@ func (s *Store) hint(entries []task.Entry) {
 
 // LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) {
-		pages, owned := make([]store.LanePage, len(reads)), s.mine()
-		for i, r := range reads {
-			if r.Namespace == "" {
-				pages[i] = store.NamespacePage(s.namespaces())
-			} else {
-				pages[i] = pageOf(owned, until, r)
-			}
-		}
-		return pages, nil
+	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.marks(), until, reads), nil })
+}
+
+// Peek implements store.DispatchStore for the shards that this node owns.
+func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
+	return call(ctx, s, func() ([][]task.Entry, error) {
+		return s.owned.marks.Peek(ctx, s.marks(), reads, s.readLanes, func(int, task.Lane) {})
 	})
 }
 
-func pageOf(owned []*ownedShard, until task.Millis, r store.LanePageRead) (p store.LanePage) {
-	left := r.From.Left
-	for _, h := range owned {
-		if h.Shard < r.From.Shard {
-			continue
-		}
-		if h.Shard > r.From.Shard {
-			left = 0 // the shard of the cursor is finished, or belongs to another node by now
-		}
-		if len(p.Heads) >= r.Limit {
-			p.Next = store.LaneCursor{Shard: h.Shard}
-			return p
-		}
-		if p.Heads, left = h.lanes.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
-			p.Next = store.LaneCursor{Shard: h.Shard, Left: left}
-			return p
-		}
+// marks returns the low-water marks of the owned shards.
+func (s *Store) marks() []*lowwater.Set {
+	all := s.mine()
+	sets := make([]*lowwater.Set, len(all))
+	for i, h := range all {
+		sets[i] = h.lanes
 	}
-	p.Last = true
-	return p
-}
-
-// laneRead requests a part of a lane in one shard, from a place on, inclusive.
-type laneRead struct {
-	shard int16
-	lane  task.Lane
-	from  task.Position
-	until task.Millis
-	limit int
+	return sets
 }
 
 // readLanes reads parts of lanes, and the first task after each part, which shows
@@ -133,15 +107,16 @@ type laneRead struct {
 const readLanes = `
 SELECT u.ord, t.look, t.key FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::int[]) u(ord, shard, lane, look, key, until, most),
 LATERAL (
-	(SELECT look, key FROM task WHERE shard = u.shard AND lane = u.lane AND (look, key) >= (u.look, u.key COLLATE "C") AND look <= u.until AND NOT running
+	(SELECT look, key FROM task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look <= u.until AND NOT running
 	ORDER BY shard, lane, look, key LIMIT u.most)
 	UNION ALL
-	(SELECT look, key FROM task WHERE shard = u.shard AND lane = u.lane AND (look, key) >= (u.look, u.key COLLATE "C") AND look > u.until AND NOT running
+	(SELECT look, key FROM task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look > u.until AND NOT running
 	ORDER BY shard, lane, look, key LIMIT 1)
 ) t ORDER BY u.ord, t.look, t.key COLLATE "C"`
 
-// readLanes returns the waiting tasks of each read, in their order.
-func (s *Store) readLanes(ctx context.Context, reads []laneRead) ([][]task.Entry, error) {
+// readLanes returns the waiting tasks of each read, in their order, where a place
+// without a name is before all tasks that are due then.
+func (s *Store) readLanes(ctx context.Context, reads []lowwater.Read) ([][]task.Entry, error) {
 	found := make([][]task.Entry, len(reads))
 	if len(reads) == 0 {
 		return found, nil
@@ -149,84 +124,18 @@ func (s *Store) readLanes(ctx context.Context, reads []laneRead) ([][]task.Entry
 	n := len(reads)
 	ord, shard, lane, look, key, until, most := make([]int32, n), make([]int16, n), make([]int64, n), make([]int64, n), make([]string, n), make([]int64, n), make([]int32, n)
 	for i, r := range reads {
-		ord[i], shard[i], lane[i], look[i], key[i], until[i], most[i] = int32(i), r.shard, laneOf(r.lane), int64(r.from.Due), r.lane.Namespace+"/"+r.from.Name, int64(r.until), int32(min(r.limit, 1<<30))
+		ord[i], shard[i], lane[i], look[i], until[i], most[i] = int32(i), int16(r.Part), laneOf(r.Lane), int64(r.After.Due), int64(r.Until), int32(min(r.Limit, 1<<30))
+		key[i] = r.Lane.Namespace + "/" + r.After.Name
 	}
-	_, err := query(ctx, s, func(row pgx.CollectableRow) (struct{}, error) {
+	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var at int
 		var due int64
 		var key string
-		err := row.Scan(&at, &due, &key)
-		lane := reads[at].lane
-		found[at] = append(found[at], task.Entry{Name: strings.TrimPrefix(key, lane.Namespace+"/"), Lane: lane, Due: task.Millis(due)})
-		return struct{}{}, err
+		if err = row.Scan(&at, &due, &key); err == nil && len(found[at]) < reads[at].Limit {
+			lane := reads[at].Lane
+			found[at] = append(found[at], task.Entry{Name: strings.TrimPrefix(key, lane.Namespace+"/"), Lane: lane, Due: task.Millis(due)})
+		}
+		return none, err
 	}, readLanes, ord, shard, lane, look, key, until, most)
 	return found, err
-}
-
-// Peek implements store.DispatchStore.
-func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	return call(ctx, s, func() ([][]task.Entry, error) { return s.peek(ctx, reads) })
-}
-
-func (s *Store) peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	type strand struct {
-		of     int
-		set    *lowwater.Set
-		atMark bool
-		f      lowwater.Finding
-	}
-	numbers := map[*lowwater.Set]int16{}
-	for _, h := range s.mine() {
-		numbers[h.lanes] = h.number
-	}
-	var strands []strand
-	var parts []laneRead
-	defer func() {
-		for _, st := range strands {
-			st.set.End(reads[st.of].Lane, st.f)
-		}
-	}()
-	for i, r := range reads {
-		if r.Limit <= 0 {
-			continue
-		}
-		for _, set := range s.owned.marks.Having(r.Lane) {
-			number, owned := numbers[set]
-			if !owned {
-				continue
-			}
-			low, ok := set.Begin(r.Lane)
-			if !ok {
-				continue
-			}
-			from, atMark := task.Position{Due: r.After.Due, Name: r.After.Name + "\x01"}, false
-			if r.After == (task.Position{}) || r.After.Less(low) {
-				from, atMark = low, true
-			}
-			strands = append(strands, strand{of: i, set: set, atMark: atMark})
-			parts = append(parts, laneRead{number, r.Lane, from, r.Until, r.Limit})
-		}
-	}
-	found, err := s.readLanes(ctx, parts)
-	if err != nil {
-		return nil, err
-	}
-	all := make([][]task.Entry, len(reads))
-	for i, entries := range found {
-		st := &strands[i]
-		st.f = lowwater.Finding{Conclusive: st.atMark, Empty: len(entries) == 0}
-		for n, e := range entries {
-			if n == 0 {
-				st.f.Head = e.Position()
-			}
-			if e.Due <= reads[st.of].Until {
-				all[st.of] = append(all[st.of], e)
-			}
-		}
-	}
-	for i, entries := range all {
-		slices.SortFunc(entries, func(a, b task.Entry) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Name, b.Name)) })
-		all[i] = entries[:min(len(entries), reads[i].Limit)]
-	}
-	return all, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/permits"
 )
 
 // Nodes send each other messages on the channel of their schema. No part of the store
@@ -98,7 +99,7 @@ func (s *Store) heard(message string) {
 		}
 	case "permits":
 		if process, scope, _ := strings.Cut(rest, " "); process == s.member.Process {
-			if scope, ok := parsePermitName(scope); ok {
+			if scope, ok := permits.ParseName(scope); ok {
 				s.Watchers.Permits([]store.PermitScope{scope})
 			}
 		}
@@ -110,11 +111,14 @@ func (s *Store) heard(message string) {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+// pause waits for d, or returns false when ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }

@@ -20,22 +20,23 @@ type step = kernel.Progress[record, extra]
 
 // extra is the store's own part of a step.
 type extra struct {
-	owner      string // the name of the task that has its Idempotency-Key
-	unfinished int64  // occurrences of the schedule, for a fire
-	after      record // the record as the step leaves it
-	skips      int    // writes for which another transaction had locked the record
+	owner      string     // the name of the task that has its Idempotency-Key
+	unfinished int64      // occurrences of the schedule, for a fire
+	after      record     // the record as the step leaves it
+	skips      int        // writes for which another transaction had locked the record
+	admits     []admitted // counted into the quotas before the write
 }
+
+// admitted is a change that counts as under way.
+type admitted struct{ old, t *task.Task }
 
 // medium is one call that is being applied, as a kernel.Medium.
 type medium struct {
 	*Store
-	now     task.Millis
-	who     settings.Actor
-	foreign bool                   // the transaction is the user's
-	usage   map[string]task.Counts // of the namespaces with quotas, with the steps that were decided
-	wanted  bool                   // usage is needed
-
-	provisional int // steps that quotas have admitted on a guess in this round
+	now         task.Millis
+	who         settings.Actor
+	foreign     bool // the transaction is the user's
+	provisional int  // steps that quotas have admitted on a guess in this round
 }
 
 // Transit implements store.Steps.
@@ -44,37 +45,21 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 }
 
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
-	steps := make([]*step, len(list))
+	steps := kernel.Begin[record, extra](list)
 	m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}
 	if tx := transactionOf(ctx); tx != nil {
 		tx.mu.Lock()
 		defer tx.mu.Unlock()
 		m.foreign = true
 	}
-	for i, st := range list {
-		steps[i] = &step{Step: st}
-		m.wanted = m.wanted || (st.Kind == store.Change || st.Kind == store.Fire) && limited(s.settings.Load().settings, st.Key.Namespace)
-	}
-	if m.wanted {
-		s.limiting.Lock()
-		defer s.limiting.Unlock()
-	}
+	defer m.unadmit(steps)
 	if err := kernel.Make(ctx, m, steps); err != nil {
 		return nil, err
 	}
-	replies := make([]store.Reply, len(steps))
-	for i, st := range steps {
-		replies[i] = st.Reply
-	}
-	return replies, nil
+	return kernel.Replies(steps), nil
 }
 
-func limited(all *settings.Settings, namespace string) bool {
-	n := all.Namespace(namespace)
-	return n != nil && (n.MaxPending > 0 || n.MaxBytes > 0 || n.Suspended)
-}
-
-func (m *medium) Guess(key task.Key) (record, bool) { return m.claimed.get(key) }
+func (m *medium) Guess(key task.Key) (record, bool) { return m.claimed.Get(key) }
 
 func (m *medium) Pause(ctx context.Context, d time.Duration) {
 	pause(ctx, d)
@@ -111,11 +96,14 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 		}
 	}
 	m.provisional = 0
-	if err := m.findOwners(ctx, open); err != nil || !m.wanted {
-		return err
+	for _, st := range open {
+		if st.Kind.NeedsQuota() && !st.Done {
+			if err := m.quotas.Refresh(ctx, m.settings.Load().settings, st.Key.Namespace); err != nil {
+				return err
+			}
+		}
 	}
-	m.usage, err = m.countNamespaces(ctx)
-	return err
+	return m.findOwners(ctx, open)
 }
 
 // findOwners finds the tasks that have the Idempotency-Keys of steps.
@@ -160,35 +148,49 @@ func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error
 }
 
 func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
-	f := facts{m, st}
+	f := facts{medium: m, st: st}
+	if st.Kind.NeedsQuota() {
+		f.limits = m.quotas.Limits(m.settings.Load().settings, st.Key.Namespace)
+	}
+	if f.limits != nil {
+		m.quotas.Deciding.Lock()
+		defer m.quotas.Deciding.Unlock()
+	}
 	d = kernel.Decide(m.now, m.who, &st.Step, st.Extra.owner, st.Old.task, &f)
 	if !d.Applied { // perhaps the task that fills the quota is not created: the next round decides
 		_, quota := errors.AsType[*task.QuotaError](d.Err)
 		return d, !quota || m.provisional == 0 || st.Guessed()
 	}
-	if d.Writes && m.wanted {
-		m.count(st.Old.task, d.Task)
-		m.count(nil, d.Spawned)
-		if st.Guessed() {
+	if f.limits != nil && d.Writes {
+		m.quotas.Begin(st.Old.task, d.Task)
+		if d.Spawned != nil {
+			m.quotas.Begin(nil, d.Spawned)
+		}
+		if st.Extra.admits = append(st.Extra.admits[:0], admitted{st.Old.task, d.Task}, admitted{nil, d.Spawned}); st.Guessed() {
 			m.provisional++
 		}
 	}
 	return d, true
 }
 
-// count counts a change from old to t against the quotas.
-func (m *medium) count(old, t *task.Task) {
-	if t != nil {
-		c := m.usage[t.Namespace]
-		c.Move(old, t)
-		m.usage[t.Namespace] = c
+// unadmit stops counting the changes of steps as under way that were not written.
+func (m *medium) unadmit(steps []*step) {
+	for _, st := range steps {
+		for _, a := range st.Extra.admits {
+			if a.t != nil {
+				m.quotas.EndUnderWay(a.old, a.t)
+			}
+		}
+		st.Extra.admits = nil
 	}
 }
 
-// facts are the kernel.Facts of a decision.
+// facts are the kernel.Facts of a decision, for which the caller holds quotas.Deciding
+// if there are quotas.
 type facts struct {
 	*medium
-	st *step
+	st     *step
+	limits *settings.NamespaceSettings // the quotas of its namespace; nil means none
 }
 
 func (f *facts) Settings() *settings.Settings { return f.settings.Load().settings }
@@ -196,10 +198,10 @@ func (f *facts) Settings() *settings.Settings { return f.settings.Load().setting
 func (f *facts) Retention() task.Policy { return f.config.Policy }
 
 func (f *facts) Quota(namespace string) task.Quota {
-	if n := f.Settings().Namespace(namespace); f.wanted && n != nil {
-		return n.Quota(f.usage[namespace])
+	if f.limits == nil {
+		return task.Quota{}
 	}
-	return task.Quota{}
+	return f.limits.Quota(f.quotas.Counts(namespace))
 }
 
 func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }
@@ -220,7 +222,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	}
 	endings, err := m.write(ctx, &w, others[0].Kind, how(others))
 	switch state := code(err); {
-	case m.foreign: // an error has ended the transaction
+	case err == nil, m.foreign: // an error has ended the user's transaction
 	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
 		endings, err = make([]ending, len(others)), nil
 		for i := range endings {
@@ -233,6 +235,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		return err
 	}
 	m.end(others, endings)
+	m.unadmit(others) // those that were not written are decided again
 	if slices.Contains(endings, outdated) {
 		return m.reload(ctx)
 	}
@@ -266,7 +269,7 @@ func (m *medium) end(steps []*step, endings []ending) {
 		case notOwner:
 			e = kernel.NotOwner
 		}
-		m.claimed.drop(st.Key)
+		m.claimed.Drop(st.Key)
 		st.End(e, record{}, false)
 	}
 	if !m.foreign { // otherwise the owners read the news after the commit
@@ -304,10 +307,19 @@ func compareKeys(a, b task.Key) int {
 func (m *medium) kept(st *step) (entries []task.Entry) {
 	t, old := st.Decision.Task, st.Old.task
 	st.Put = true
+	for _, a := range st.Extra.admits {
+		if a.t != nil {
+			m.quotas.Commit(st.Key.Namespace, a.old, a.t, true)
+		}
+	}
+	if st.Extra.admits == nil {
+		m.quotas.Commit(st.Key.Namespace, old, t, false)
+	}
+	st.Extra.admits = nil
 	if !m.foreign && t != nil && t.State == task.Running && st.Kind != store.Change {
-		m.claimed.set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
+		m.claimed.Set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
 	} else {
-		m.claimed.drop(st.Key)
+		m.claimed.Drop(st.Key)
 	}
 	st.Answer(withBody(st), st.Decision.Err)
 	if e, ok := task.Hint(old, t); ok {

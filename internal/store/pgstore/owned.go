@@ -2,12 +2,9 @@ package pgstore
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/task"
@@ -37,7 +34,7 @@ func (s *Store) memberConfig() membership.Config {
 		Applied: func() string { return s.settings.Load().version },
 		Closed:  func() bool { return false },
 		Acquired: func(o *membership.Owned) (lost func()) {
-			h := &ownedShard{Owned: o, number: int16(o.Shard), lanes: s.owned.marks.New()}
+			h := &ownedShard{Owned: o, number: int16(o.Shard), lanes: s.owned.marks.New(o.Shard)}
 			s.owned.all[o.Shard].Store(h)
 			return func() {
 				s.owned.all[o.Shard].CompareAndSwap(h, nil)
@@ -134,34 +131,9 @@ func (s *Store) survey(ctx context.Context, shards []*ownedShard) error {
 	return err
 }
 
-// countLimited counts the records in shards by the namespaces that have quotas, and
-// returns nil if none has.
+// countLimited counts the records in shards by the namespaces that have quotas.
 func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
-	of, all := s.settings.Load().settings, map[string]task.Counts{}
-	for _, n := range of.List(settings.NamespaceKind, "") {
-		if name := n.Key().Name; limited(of, name) {
-			all[name] = task.Counts{}
-		}
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	counts, err := readCounts(ctx, s.pool, "shard = ANY($1)", shards)
-	for key, c := range counts {
-		if have, limited := all[key.Namespace]; limited {
-			have.Add(c)
-			all[key.Namespace] = have
-		}
-	}
-	return all, err
-}
-
-func (s *Store) namespaces() []string {
-	names := map[string]struct{}{}
-	for _, h := range s.mine() {
-		for _, n := range h.lanes.Namespaces() {
-			names[n] = struct{}{}
-		}
-	}
-	return slices.Collect(maps.Keys(names))
+	return s.quotas.Count(ctx, s.settings.Load().settings, func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+		return readCounts(ctx, s.pool, "shard = ANY($1)", shards)
+	})
 }

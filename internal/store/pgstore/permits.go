@@ -1,21 +1,64 @@
 package pgstore
 
 import (
-	"strings"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/permits"
 )
 
-// permitName encodes a scope as a text. A destination can contain a slash, but the
-// other parts cannot.
-func permitName(s store.PermitScope) string {
-	return s.Namespace + "/" + s.Queue + "/" + s.Destination
+var _ store.PermitStore = (*Store)(nil)
+
+// Permit implements store.PermitStore, and notifies the processes that should ask
+// again. A message can get lost: they ask a little later anyway.
+func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
+	replies, _ := call(ctx, s, func() ([]store.PermitReply, error) {
+		replies := make([]store.PermitReply, len(asks))
+		for i, a := range asks {
+			var hints []string
+			err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+				replies[i], hints, err = s.ask(ctx, tx, a)
+				return err
+			})
+			if err != nil {
+				replies[i] = store.PermitReply{Err: s.failure(err)}
+			}
+			for _, process := range hints {
+				s.notify("permits " + process + " " + permits.Name(a.PermitScope))
+			}
+		}
+		return replies, nil
+	})
+	if replies == nil {
+		replies = make([]store.PermitReply, len(asks))
+		for i := range replies {
+			replies[i].Err = errors.Join(ctx.Err(), s.Standing().Err)
+		}
+	}
+	return replies
 }
 
-func parsePermitName(name string) (s store.PermitScope, ok bool) {
-	parts := strings.SplitN(name, "/", 3)
-	if len(parts) < 3 {
-		return s, false
+// ask makes one ask, for which it locks the row of the scope.
+func (s *Store) ask(ctx context.Context, tx pgx.Tx, a store.PermitAsk) (reply store.PermitReply, hints []string, err error) {
+	name := permits.Name(a.PermitScope)
+	var now int64
+	var data []byte
+	err = tx.QueryRow(ctx, `WITH mine AS (INSERT INTO permit (scope, state) VALUES ($1, '{}') ON CONFLICT (scope) DO UPDATE SET scope = excluded.scope RETURNING state)
+		SELECT set_config('synchronous_commit', 'off', true), state, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM mine`, name).Scan(nil, &data, &now)
+	if err != nil {
+		return reply, nil, err
 	}
-	return store.PermitScope{Namespace: parts[0], Queue: parts[1], Destination: parts[2]}, true
+	var scope permits.Scope
+	if err := json.Unmarshal(data, &scope); err != nil {
+		return reply, nil, err
+	}
+	reply, hints = scope.Ask(now, s.member.Process, s.asks.Add(1), s.lease, a)
+	if data, err = json.Marshal(&scope); err == nil {
+		_, err = tx.Exec(ctx, "UPDATE permit SET state = $2 WHERE scope = $1", name, data)
+	}
+	return reply, hints, err
 }

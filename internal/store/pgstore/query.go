@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -95,9 +96,11 @@ func (r reader) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, er
 
 // scanLanes is Scan for due indexes.
 func (r reader) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
-	reads := make([]laneRead, len(ranges))
+	reads := make([]lowwater.Read, len(ranges))
 	for i, one := range ranges {
-		reads[i] = laneRead{int16(one.Part), one.Lane, place(one.From), forever, one.Limit}
+		after := kernel.Position(one.From)
+		after.Name = strings.TrimSuffix(after.Name, "\x00") // it is the end of a place, or there is no name
+		reads[i] = lowwater.Read{Part: one.Part, LaneRead: store.LaneRead{Lane: one.Lane, After: after, Until: forever, Limit: one.Limit}}
 	}
 	found, err := r.readLanes(ctx, reads)
 	all := make([][]string, len(found))
@@ -107,13 +110,6 @@ func (r reader) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]strin
 		}
 	}
 	return all, err
-}
-
-// place returns a place in a lane as the first position that a read returns.
-func place(from string) task.Position {
-	p := kernel.Position(from)
-	p.Name = textOf(p.Name)
-	return p
 }
 
 // textOf returns a text that sorts like s among names: the database has no zero bytes.
@@ -160,7 +156,7 @@ func (r reader) Lanes(ctx context.Context, read kernel.LaneRead) (kernel.Lanes, 
 	all := kernel.Lanes{End: math.MaxInt64, Examined: len(found)}
 	for _, h := range found {
 		if h.Due <= read.Until && read.Selects(h.Lane) {
-			all.Heads = append(all.Heads, kernel.Head{Lane: h.Lane, Part: int(h.shard), Low: h.Position()})
+			all.Heads = append(all.Heads, kernel.Head{Lane: h.Lane, Part: int(h.shard), Low: task.Position{Due: h.Due}})
 		}
 	}
 	return all, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -134,31 +133,4 @@ func (f *found) take(until *int64) {
 	if until != nil && f.task.Lease != nil {
 		f.task.Lease.Until = task.Millis(*until)
 	}
-}
-
-// claimedRecords keeps the records of tasks as this process's claims left them, so
-// the settlements that follow need not read them. An outdated record does no harm,
-// because a write compares its stamp.
-type claimedRecords struct {
-	mu sync.Mutex
-	m  map[task.Key]record
-}
-
-func (c *claimedRecords) get(k task.Key) (record, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r, ok := c.m[k]
-	return r, ok
-}
-
-func (c *claimedRecords) set(k task.Key, r record) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.m[k] = r
-}
-
-func (c *claimedRecords) drop(k task.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.m, k)
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,26 +22,57 @@ type configuration struct {
 	settings *settings.Settings
 }
 
+// confirmFor is how long an edit waits until all nodes have applied it.
+const confirmFor = 2 * time.Second
+
 // Configure implements store.SettingsStore. The row of the version is locked during
-// each edit, so edits are made one after the other, by settings that are up to date.
+// each edit, so edits are made one after the other, by settings that are up to date. A
+// claim compares the version too, so no node claims by older settings.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	return call(ctx, s, func() ([]settings.EditReply, error) {
-		s.configuring.Lock()
-		defer s.configuring.Unlock()
 		replies := make([]settings.EditReply, len(edits))
+		var accepted []settings.Edit
 		for i, e := range edits {
-			next := s.settings.Load()
-			err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-				replies[i], next, err = s.edit(ctx, tx, now, e)
-				return err
-			})
-			if err != nil {
+			var err error
+			if replies[i], err = s.editOnce(ctx, now, e); err != nil {
 				return nil, err
 			}
-			s.adopt(next)
+			if replies[i].Err == nil {
+				accepted = append(accepted, e)
+			}
 		}
-		return replies, nil
+		if s.config.CallersClock || len(accepted) == 0 {
+			return replies, nil
+		}
+		s.notify("settings")
+		stops, _ := settings.Stops(accepted)
+		if !stops {
+			return replies, nil
+		}
+		ctx, stop := context.WithTimeout(ctx, confirmFor)
+		defer stop()
+		left, err := s.member.AwaitApplied(ctx, s.settings.Load().version, pause)
+		for i := range replies {
+			if replies[i].Err == nil {
+				replies[i].Unconfirmed = left
+			}
+		}
+		return replies, err
 	})
+}
+
+func (s *Store) editOnce(ctx context.Context, now task.Millis, e settings.Edit) (reply settings.EditReply, err error) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	next := s.settings.Load()
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		reply, next, err = s.edit(ctx, tx, now, e)
+		return err
+	})
+	if err == nil {
+		s.adopt(next)
+	}
+	return reply, err
 }
 
 // edit makes one edit in a transaction, and returns the settings after it.
@@ -52,7 +85,7 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 	case settings.Note:
 		return settings.EditReply{}, have, audit(ctx, tx, e...)
 	case settings.DropNamespace:
-		field := settingField(settings.SettingKey{Kind: settings.NamespaceKind, Name: e.Name})
+		field := settings.SettingKey{Kind: settings.NamespaceKind, Name: e.Name}.Field()
 		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
 			return settings.EditReply{}, nil, err
 		}
@@ -79,11 +112,11 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, now task.Millis, e setting
 	for _, c := range changes {
 		var err error
 		if c.Value == nil {
-			_, err = tx.Exec(ctx, "DELETE FROM setting WHERE field = $1", settingField(c.Key))
+			_, err = tx.Exec(ctx, "DELETE FROM setting WHERE field = $1", c.Key.Field())
 		} else {
 			var data []byte
 			if data, err = settings.EncodeSetting(c.Value); err == nil {
-				_, err = tx.Exec(ctx, "INSERT INTO setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", settingField(c.Key), data)
+				_, err = tx.Exec(ctx, "INSERT INTO setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", c.Key.Field(), data)
 			}
 		}
 		if err != nil {
@@ -153,27 +186,14 @@ func readSettings(ctx context.Context, tx pgx.Tx, have *configuration, lock stri
 		if err := row.Scan(&field, &value); err != nil {
 			return nil, err
 		}
-		return parseSetting(field, value)
+		r, err := settings.ParseSetting(field, value)
+		if err != nil {
+			err = fmt.Errorf("setting %q: %w: %w", field, codec.ErrDamaged, err)
+		}
+		return r, err
 	})
 	c.settings = settings.NewSettings(all...)
 	return c, err
-}
-
-func settingField(k settings.SettingKey) string {
-	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
-}
-
-func parseSetting(field string, value []byte) (settings.Setting, error) {
-	kind, _, _ := strings.Cut(field, "/")
-	n, err := strconv.ParseUint(kind, 10, 8)
-	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w", field, codec.ErrDamaged)
-	}
-	r, err := settings.DecodeSetting(settings.SettingKind(n), value)
-	if err != nil {
-		return nil, fmt.Errorf("setting %q: %w: %w", field, codec.ErrDamaged, err)
-	}
-	return r, nil
 }
 
 func audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditEntry) error {
@@ -207,22 +227,13 @@ func (s *Store) readLog(ctx context.Context, sql string, args ...any) ([]setting
 
 // Audit implements store.SettingsStore.
 func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	return call(ctx, s, func() (page settings.AuditPage, err error) {
-		if before == 0 {
-			before = 1<<63 - 1
-		}
-		entries, err := s.readLog(ctx, "SELECT seq, entry FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2", int64(before), task.MaxPageExamined+1)
-		for i := range entries {
-			if len(page.Entries) >= limit || i == task.MaxPageExamined {
-				return page, err
+	return call(ctx, s, func() (settings.AuditPage, error) {
+		return kernel.Audit(f, before, limit, func(before uint64, n int) ([]settings.AuditEntry, error) {
+			if before == 0 {
+				before = math.MaxInt64
 			}
-			page.Next = entries[i].Seq
-			if f.Match(&entries[i]) {
-				page.Entries = append(page.Entries, entries[i])
-			}
-		}
-		page.Next = 0
-		return page, err
+			return s.readLog(ctx, "SELECT seq, entry FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2", int64(before), n)
+		})
 	})
 }
 
@@ -287,18 +298,6 @@ func readCounts(ctx context.Context, q querier, where string, args ...any) (map[
 		if c.Total() == 0 {
 			delete(all, key)
 		}
-	}
-	return all, err
-}
-
-// countNamespaces returns the counts by namespace.
-func (s *Store) countNamespaces(ctx context.Context) (map[string]task.Counts, error) {
-	counts, err := readCounts(ctx, s.pool, "true")
-	all := map[string]task.Counts{}
-	for key, c := range counts {
-		have := all[key.Namespace]
-		have.Add(c)
-		all[key.Namespace] = have
 	}
 	return all, err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/membership"
+	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/store/serverclock"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trustedclock"
@@ -99,7 +100,7 @@ type Store struct {
 
 	member    *membership.Member
 	owned     ownedShards
-	claimed   claimedRecords
+	claimed   kernel.Claimed[record]
 	abandoned kernel.Abandoned
 	clocks    *serverclock.Clocks
 	trusted   *trustedclock.Clock
@@ -115,7 +116,8 @@ type Store struct {
 
 	settings    atomic.Pointer[configuration]
 	configuring sync.Mutex // held while settings are changed and the watcher is called
-	limiting    sync.Mutex // held by calls in namespaces with quotas
+	quotas      quota.Quotas
+	asks        atomic.Uint64 // numbers the asks for permits
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
 	closed  atomic.Bool  // written under calls
@@ -166,8 +168,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		config: c, pool: pool, commits: commits, node: rand.Text(), opened: time.Now(), claimed: claimedRecords{m: map[task.Key]record{}}, clocks: serverclock.New(),
+		config: c, pool: pool, commits: commits, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
+	}
+	s.quotas.Free = func() (int64, bool) { return 0, false }
+	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+		return readCounts(ctx, s.pool, "true")
 	}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	if err := s.open(ctx); err != nil {
@@ -206,6 +212,7 @@ func (s *Store) open(ctx context.Context) error {
 	if s.config.CallersClock {
 		return s.member.TakeAll(ctx)
 	}
+	s.quotas.Sums = s.member.Sums
 	if err := s.poll(ctx); err != nil {
 		return err
 	}

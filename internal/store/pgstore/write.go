@@ -127,7 +127,7 @@ func (w *writes) row(m *medium, key task.Key, old *record, t *task.Task, parent 
 	w.news = append(w.news, newsOf(old.task, t))
 	var home *string
 	if old.task == nil && key.Namespace != task.DefaultNamespace {
-		home = ref(settingField(settings.SettingKey{Kind: settings.NamespaceKind, Name: key.Namespace}))
+		home = ref(settings.SettingKey{Kind: settings.NamespaceKind, Name: key.Namespace}.Field())
 	}
 	w.home = append(w.home, home)
 	return n

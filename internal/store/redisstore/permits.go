@@ -3,14 +3,13 @@ package redisstore
 import (
 	"context"
 	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/permits"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
@@ -21,28 +20,6 @@ var _ store.PermitStore = (*Store)(nil)
 // limited queue could be delivered.
 var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 
-// permits is the state that a store needs for permits.
-type permits struct {
-	asks atomic.Uint64 // numbers the asks: the server ignores an ask that arrives after a newer one for the same scope
-}
-
-// permitName encodes a scope as a string for keys. A destination can contain a
-// slash, but the other parts cannot. If it contains a closing brace, the hash tag
-// ends there, so the keys of such destinations are spread less evenly over the
-// slots.
-func permitName(s store.PermitScope) string {
-	name := s.Namespace + "/" + s.Queue
-	if s.Destination != "" {
-		name += "/" + s.Destination
-	}
-	return name
-}
-
-func parsePermitName(name string) (s store.PermitScope, ok bool) {
-	parts := append(strings.SplitN(name, "/", 3), "", "")
-	return store.PermitScope{Namespace: parts[0], Queue: parts[1], Destination: parts[2]}, parts[1] != ""
-}
-
 // listenForPermits receives the scopes to ask for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
 	s.member.Listen(ctx, s.servers.Keys.Asks(s.member.Process), s.permitted)
@@ -50,7 +27,7 @@ func (s *Store) listenForPermits(ctx context.Context) {
 
 // permitted calls the watcher with a scope that this process should ask for.
 func (s *Store) permitted(name string) {
-	scope, ok := parsePermitName(name)
+	scope, ok := permits.ParseName(name)
 	if ok {
 		s.Watchers.Permits([]store.PermitScope{scope})
 	}
@@ -75,7 +52,7 @@ func (s *Store) permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 	defer stop()
 	runs := make([]redisconn.Run, len(asks))
 	for i, a := range asks {
-		runs[i] = permitRun(s.servers.Keys, s.member.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
+		runs[i] = permitRun(s.servers.Keys, s.member.Process, s.asks.Add(1), s.config.ShardLease, a)
 	}
 	var messages rueidis.Commands
 	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {
@@ -83,7 +60,7 @@ func (s *Store) permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 		reply.Err, reply.Lease = s.failure(err), s.config.ShardLease
 		replies[i] = reply
 		for _, process := range others {
-			messages = append(messages, s.servers.Client.B().Spublish().Channel(s.servers.Keys.Asks(process)).Message(permitName(asks[i].PermitScope)).Build())
+			messages = append(messages, s.servers.Client.B().Spublish().Channel(s.servers.Keys.Asks(process)).Message(permits.Name(asks[i].PermitScope)).Build())
 		}
 	}
 	if len(messages) > 0 {
@@ -92,13 +69,15 @@ func (s *Store) permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 	return replies
 }
 
-// permitRun returns the run of the script for the n-th ask of a process.
+// permitRun returns the run of the script for the n-th ask of a process. If a
+// destination contains a closing brace, the hash tag ends there, so the keys of such
+// destinations are spread less evenly over the slots.
 func permitRun(k *keyspace.Keys, who string, n uint64, lease time.Duration, a store.PermitAsk) redisconn.Run {
 	interval := "0"
 	if a.Rate > 0 {
 		interval = strconv.FormatFloat(1e6/a.Rate, 'g', -1, 64)
 	}
-	return redisconn.Run{Keys: k.Permits(permitName(a.PermitScope)), Args: []string{
+	return redisconn.Run{Keys: k.Permits(permits.Name(a.PermitScope)), Args: []string{
 		who, strconv.FormatUint(n, 10), strconv.FormatInt(lease.Microseconds(), 10),
 		strconv.Itoa(a.Concurrency), strconv.Itoa(a.Keep), strconv.Itoa(a.Want),
 		interval, strconv.Itoa(a.Burst), strconv.FormatUint(a.Used, 10),

@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/permits"
 )
 
 // setBack shifts the times in a scope's keys into the future, as if the
@@ -18,7 +19,7 @@ import (
 func setBack(t *testing.T, c rueidis.Client, scope store.PermitScope, by time.Duration) {
 	t.Helper()
 	for i, times := range [][]int{{2, 3, 4}, {2, 3, 5, 7}} {
-		key := storeKeys.Permits(permitName(scope))[i]
+		key := storeKeys.Permits(permits.Name(scope))[i]
 		all, err := c.Do(t.Context(), c.B().Hgetall().Key(key).Build()).AsStrMap()
 		fatal.If(t, err)
 		for field, value := range all {

@@ -350,15 +350,3 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 		return r.Err == nil && r.Held == 5 && r.Tokens == 6
 	})
 }
-
-func FuzzPermitName(f *testing.F) {
-	for _, name := range []string{"default/q", "default/q/host:80", "default/q/a/b", "q", "//", ""} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		s, ok := parsePermitName(name)
-		if again, same := parsePermitName(permitName(s)); ok && (!same || again != s) {
-			t.Errorf("%q is %+v, and that is %q", name, s, permitName(s))
-		}
-	})
-}
