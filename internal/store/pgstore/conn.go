@@ -167,7 +167,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	}
 	var b pgx.Batch
 	b.Queue("BEGIN")
-	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '1s', true), set_config('statement_timeout', $2, true)", string(how), statementEnds.String())
+	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '1s', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true)", string(how), statementEnds.String())
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue("SELECT pg_advisory_xact_lock_shared(l) FROM unnest($1::bigint[]) l", ch.shared)
 	}

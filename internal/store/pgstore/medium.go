@@ -216,11 +216,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	if err := m.extend(ctx, extensions); err != nil || len(others) == 0 {
 		return err
 	}
-	var w writes
-	for _, st := range others {
-		w.add(m, st)
-	}
-	endings, err := m.write(ctx, &w, others[0].Kind, how(others))
+	endings, err := m.write(ctx, m.rowsOf(others), m.classOf(others))
 	switch state := code(err); {
 	case err == nil, m.foreign: // an error has ended the user's transaction
 	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
@@ -275,16 +271,6 @@ func (m *medium) end(steps []*step, endings []ending) {
 	if !m.foreign { // otherwise the owners read the news after the commit
 		m.added(entries)
 	}
-}
-
-// how returns how the transaction of steps commits.
-func how(steps []*step) commit {
-	for _, st := range steps {
-		if st.Decision.Synced {
-			return synced
-		}
-	}
-	return unsynced
 }
 
 // split returns the extensions among steps, and the others.

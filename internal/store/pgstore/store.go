@@ -117,6 +117,7 @@ type Store struct {
 	settings    atomic.Pointer[configuration]
 	configuring sync.Mutex // held while settings are changed and the watcher is called
 	quotas      quota.Quotas
+	together    together
 	asks        atomic.Uint64 // numbers the asks for permits
 
 	calls   sync.RWMutex // held for reading by every call, for writing by Close
@@ -171,6 +172,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		config: c, pool: pool, commits: commits, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
 	}
+	s.together = together{waiting: map[class][]*write{}, flying: map[class]int{}}
 	s.quotas.Free = func() (int64, bool) { return 0, false }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 		return readCounts(ctx, s.pool, "true")

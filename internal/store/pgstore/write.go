@@ -27,25 +27,26 @@ const (
 	outdated // its namespace was removed, or the settings by which dispatch chose it have changed
 )
 
-// writes are the rows of one statement, column by column: those of steps, and of the
-// tasks that fires create.
-type writes struct {
-	ord, parent         []int32 // parent: the row of the fire, or -1
-	key                 []string
-	shard               []int16
-	old, stamp          []*int64 // old: the stamp of the record that it replaces; nil: none
-	lane, look, keep    []*int64
-	running             []bool
-	record, body, ended [][]byte
-	bodies, lease       []int16 // what happens to the body and to the lease: keep, put, drop
-	owner, token        []*string
-	idem                [][]byte
-	earliest, until     []int64
-	news                []string
-	home                []*string // of a new record: the field of its namespace's setting
+// row is a row of the statement that writes: the record of a step, or of a task that a
+// fire creates.
+type row struct {
+	parent           int32 // of a task that a fire creates: the row of the fire; otherwise -1
+	key              string
+	shard            int16
+	old              *int64 // the stamp of the record that it replaces; nil: none
+	stamp            int64
+	lane, look, keep *int64
+	running          bool
+	record, body     []byte // record: nil removes the record
+	ended, idem      []byte
+	bodies, lease    int16 // what happens to the body and to the lease
+	owner, token     *string
+	earliest, until  int64
+	news             string
+	home             *string // of a new record: the field of its namespace's setting
 }
 
-// What happens to a column.
+// What happens to the body and to the lease.
 const (
 	keep int16 = iota
 	put
@@ -65,77 +66,65 @@ type delta struct {
 
 func ref[T any](v T) *T { return &v }
 
-// add adds the row of a step, and that of the task that it creates.
-func (w *writes) add(m *medium, st *step) {
-	owner := (*string)(nil)
-	if st.Kind.Begins() {
-		owner = m.owner(m.shardOf(st.Key))
+// rowsOf returns the rows of steps, each followed by that of the task that it creates.
+func (m *medium) rowsOf(steps []*step) (rows []row) {
+	for _, st := range steps {
+		r := m.rowOf(st.Key, &st.Old, st.Decision.Task)
+		r.earliest = int64(kernel.Earliest(st.Kind, st.Old.task, m.now))
+		if st.Kind.Begins() {
+			r.owner = m.owner(r.shard)
+		}
+		st.Extra.after = record{stamp: r.stamp, inline: inlineOf(&st.Old, st.Decision.Task)}
+		rows = append(rows, r)
+		if t := st.Decision.Spawned; t != nil {
+			spawned := m.rowOf(t.Key(), &record{}, t)
+			spawned.parent = int32(len(rows) - 1)
+			rows = append(rows, spawned)
+		}
 	}
-	n := w.row(m, st.Key, &st.Old, st.Decision.Task, -1)
-	st.Extra.after = record{stamp: *w.stamp[n], inline: w.inlineOf(&st.Old, st.Decision.Task)}
-	w.owner[n], w.earliest[n] = owner, int64(kernel.Earliest(st.Kind, st.Old.task, m.now))
-	if t := st.Decision.Spawned; t != nil {
-		w.row(m, t.Key(), &record{}, t, n)
-	}
+	return rows
 }
 
-// row adds the row that replaces old by t, nil for no record.
-func (w *writes) row(m *medium, key task.Key, old *record, t *task.Task, parent int) int {
-	n := len(w.key)
-	w.ord, w.parent, w.key, w.shard = append(w.ord, int32(n)), append(w.parent, int32(parent)), append(w.key, keyOf(key)), append(w.shard, m.shardOf(key))
-	w.stamp, w.owner, w.earliest = append(w.stamp, ref(newStamp())), append(w.owner, nil), append(w.earliest, 0)
-	var stamp, lane, look, until, keepUntil *int64
-	var data, body, ended, idem []byte
-	var token *string
-	bodies, lease := drop, keep
+// rowOf returns the row that replaces old by t, nil for no record.
+func (m *medium) rowOf(key task.Key, old *record, t *task.Task) row {
+	r := row{parent: -1, key: keyOf(key), shard: m.shardOf(key), stamp: newStamp(), bodies: drop, news: newsOf(old.task, t)}
 	if old.task != nil {
-		stamp = &old.stamp
-	}
-	if t != nil {
-		inline := w.inlineOf(old, t)
-		data = codec.AppendBody(codec.AppendRecord(nil, t), inline)
-		switch {
-		case t.Request.BodySize == 0 || inline != nil:
-		case t.Request.Body != nil:
-			bodies, body = put, t.Request.Body
-		default:
-			bodies = keep
-		}
-		if t.State.Live() {
-			lane, look = ref(laneOf(t.Lane())), ref(int64(t.Due))
-		} else {
-			ended, keepUntil = endedOf(t.Namespace, t.State == task.Dead, t.EndedPlace()), ref(int64(t.KeepUntil))
-		}
-		if t.Idempotency != nil {
-			idem = idemOf(t.Namespace, t.Idempotency.Key)
-		}
+		r.old = &old.stamp
+	} else if key.Namespace != task.DefaultNamespace {
+		r.home = ref(settings.SettingKey{Kind: settings.NamespaceKind, Name: key.Namespace}.Field())
 	}
 	switch before, after := leaseOf(old.task), leaseOf(t); {
 	case after != nil && (before == nil || before.Token != after.Token):
-		lease, token, until = put, ref(string(after.Token)), ref(int64(after.Until))
+		r.lease, r.token, r.until = put, ref(string(after.Token)), int64(after.Until)
 	case before != nil && after == nil:
-		lease = drop
+		r.lease = drop
 	}
-	if until == nil {
-		until = new(int64)
+	if t == nil {
+		return r
 	}
-	w.old, w.lane, w.look, w.keep = append(w.old, stamp), append(w.lane, lane), append(w.look, look), append(w.keep, keepUntil)
-	w.running = append(w.running, t != nil && t.State == task.Running)
-	w.record, w.body, w.ended = append(w.record, data), append(w.body, body), append(w.ended, ended)
-	w.bodies, w.lease = append(w.bodies, bodies), append(w.lease, lease)
-	w.idem, w.token, w.until = append(w.idem, idem), append(w.token, token), append(w.until, *until)
-	w.news = append(w.news, newsOf(old.task, t))
-	var home *string
-	if old.task == nil && key.Namespace != task.DefaultNamespace {
-		home = ref(settings.SettingKey{Kind: settings.NamespaceKind, Name: key.Namespace}.Field())
+	inline := inlineOf(old, t)
+	r.record, r.running = codec.AppendBody(codec.AppendRecord(nil, t), inline), t.State == task.Running
+	switch {
+	case t.Request.BodySize == 0 || inline != nil:
+	case t.Request.Body != nil:
+		r.bodies, r.body = put, t.Request.Body
+	default:
+		r.bodies = keep
 	}
-	w.home = append(w.home, home)
-	return n
+	if t.State.Live() {
+		r.lane, r.look = ref(laneOf(t.Lane())), ref(int64(t.Due))
+	} else {
+		r.ended, r.keep = endedOf(t.Namespace, t.State == task.Dead, t.EndedPlace()), ref(int64(t.KeepUntil))
+	}
+	if t.Idempotency != nil {
+		r.idem = idemOf(t.Namespace, t.Idempotency.Key)
+	}
+	return r
 }
 
 // inlineOf returns the body that the record of t has, if it replaces old. If t has a
 // body and does not carry it, the body stays where it is.
-func (w *writes) inlineOf(old *record, t *task.Task) []byte {
+func inlineOf(old *record, t *task.Task) []byte {
 	switch {
 	case t == nil || t.Request.BodySize == 0:
 		return nil
@@ -174,7 +163,8 @@ func newsOf(old, t *task.Task) string {
 
 // writeRows writes rows if their records still have the stamps by which they were
 // decided. Its CTEs see one snapshot, so the news are those of the rows that were
-// written.
+// written. Two rows can have the same key, if they belong to different calls: at most
+// one of them is written.
 const (
 	inputRows = `
 WITH u AS MATERIALIZED (
@@ -198,15 +188,15 @@ WITH u AS MATERIALIZED (
 ), created AS (
 	INSERT INTO task (key, shard, lane, look, running, stamp, record, body, idem, ended, keep)
 	SELECT key, shard, lane, look, running, stamp, record, body, idem, ended, keep FROM fit WHERE old IS NULL AND parent < 0 ORDER BY key
-	ON CONFLICT DO NOTHING RETURNING key
+	ON CONFLICT DO NOTHING RETURNING key, stamp
 ), spawned AS (
 	INSERT INTO task (key, shard, lane, look, running, stamp, record, body, idem, ended, keep)
 	SELECT f.key, f.shard, f.lane, f.look, f.running, f.stamp, f.record, f.body, f.idem, f.ended, f.keep FROM u f JOIN updated ON updated.ord = f.parent ORDER BY f.key
-	ON CONFLICT DO NOTHING RETURNING key
+	ON CONFLICT DO NOTHING RETURNING key, stamp
 ), done AS (
 	SELECT ord FROM updated UNION ALL SELECT ord FROM removed
-	UNION ALL SELECT u.ord FROM u JOIN created USING (key) WHERE u.parent < 0
-	UNION ALL SELECT u.ord FROM u JOIN spawned USING (key) WHERE u.parent >= 0
+	UNION ALL SELECT u.ord FROM u JOIN created USING (key, stamp) WHERE u.parent < 0
+	UNION ALL SELECT u.ord FROM u JOIN spawned USING (key, stamp) WHERE u.parent >= 0
 ), leased AS (
 	INSERT INTO lease (key, shard, token, until) SELECT key, shard, token, until FROM u JOIN done USING (ord) WHERE lease = 1
 	ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
@@ -234,40 +224,76 @@ WITH u AS (SELECT * FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[],
 SELECT CASE WHEN done.ord IS NULL THEN 1 ELSE 0 END::smallint FROM u LEFT JOIN done USING (ord) ORDER BY u.ord`
 )
 
-// write writes rows, and returns the endings of those of steps.
-func (m *medium) write(ctx context.Context, w *writes, kind store.Kind, c commit) ([]ending, error) {
-	var clock *int64
-	if m.config.CallersClock {
-		clock = ref(int64(m.now))
-	}
-	node := m.node
-	if m.foreign { // this process reads the news too
-		node = ""
-	}
-	sql := inputRows
-	if kind != store.Change {
-		sql += " SKIP LOCKED"
-	}
-	var version *string
-	if kind == store.Claim || kind == store.Fire {
-		version = &m.settings.Load().version
-	}
-	return transact(ctx, m.Store, pgx.RowTo[ending], change{c, w.homes(), sql + writeRows, []any{
-		w.ord, w.parent, w.key, w.shard, w.old, w.stamp, w.lane, w.look, w.keep, w.running, w.record, w.body, w.ended, w.bodies, w.lease,
-		w.idem, w.owner, w.token, w.earliest, w.until, w.news, w.home, clock, node, version,
-	}})
+// class is what the steps of one statement have in common.
+type class struct {
+	skips   bool        // locked records are skipped
+	how     commit      // the strictest of them
+	version string      // of the settings that must be in force; empty means any
+	clock   task.Millis // the time in place of the server's, if it is not zero
+	foreign bool
 }
 
-// homes returns the locks of the namespaces in which tasks are created: see
-// lockNamespace.
-func (w *writes) homes() (locks []int64) {
-	for _, h := range w.home {
-		if h != nil {
-			locks = append(locks, lockNamespace(*h))
+func (m *medium) classOf(steps []*step) class {
+	c := class{skips: steps[0].Kind != store.Change, how: unsynced, foreign: m.foreign}
+	for _, st := range steps {
+		if st.Decision.Synced {
+			c.how = synced
+		}
+		if st.Kind == store.Claim || st.Kind == store.Fire {
+			c.version = m.settings.Load().version
+		}
+	}
+	if m.config.CallersClock {
+		c.clock = m.now
+	}
+	return c
+}
+
+// writeNow writes rows by one statement, and returns the endings of those of steps.
+func (s *Store) writeNow(ctx context.Context, rows []row, c class) ([]ending, error) {
+	ord, locks := make([]int32, len(rows)), []int64(nil)
+	for i, r := range rows {
+		if ord[i] = int32(i); r.home != nil {
+			locks = append(locks, lockNamespace(*r.home))
 		}
 	}
 	slices.Sort(locks)
-	return slices.Compact(locks)
+	sql, node, version, clock := inputRows+writeRows, s.node, &c.version, ref(int64(c.clock))
+	if c.skips {
+		sql = inputRows + " SKIP LOCKED" + writeRows
+	}
+	if c.foreign { // this process reads the news too
+		node = ""
+	}
+	if c.version == "" {
+		version = nil
+	}
+	if c.clock == 0 {
+		clock = nil
+	}
+	return transact(ctx, s, pgx.RowTo[ending], change{c.how, slices.Compact(locks), sql, []any{
+		ord,
+		column(rows, func(r *row) int32 { return r.parent }), column(rows, func(r *row) string { return r.key }),
+		column(rows, func(r *row) int16 { return r.shard }), column(rows, func(r *row) *int64 { return r.old }),
+		column(rows, func(r *row) int64 { return r.stamp }), column(rows, func(r *row) *int64 { return r.lane }),
+		column(rows, func(r *row) *int64 { return r.look }), column(rows, func(r *row) *int64 { return r.keep }),
+		column(rows, func(r *row) bool { return r.running }), column(rows, func(r *row) []byte { return r.record }),
+		column(rows, func(r *row) []byte { return r.body }), column(rows, func(r *row) []byte { return r.ended }),
+		column(rows, func(r *row) int16 { return r.bodies }), column(rows, func(r *row) int16 { return r.lease }),
+		column(rows, func(r *row) []byte { return r.idem }), column(rows, func(r *row) *string { return r.owner }),
+		column(rows, func(r *row) *string { return r.token }), column(rows, func(r *row) int64 { return r.earliest }),
+		column(rows, func(r *row) int64 { return r.until }), column(rows, func(r *row) string { return r.news }),
+		column(rows, func(r *row) *string { return r.home }),
+		clock, node, version,
+	}})
+}
+
+func column[T any](rows []row, of func(*row) T) []T {
+	values := make([]T, len(rows))
+	for i := range rows {
+		values[i] = of(&rows[i])
+	}
+	return values
 }
 
 // lockNamespace returns the number of the lock that the removal of a namespace holds,

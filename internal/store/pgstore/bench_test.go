@@ -1,0 +1,104 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
+)
+
+// node opens the only node of a store that syncs its disk.
+func node(b *testing.B) *Store {
+	b.Helper()
+	server := pgtest.New(b)
+	fatal.If(b, Migrate(context.Background(), server.URL()))
+	s, err := Open(context.Background(), Config{URL: server.URL()})
+	fatal.If(b, err)
+	b.Cleanup(func() { fatal.If(b, s.Close()) })
+	for len(s.mine()) < DefaultShards {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return s
+}
+
+// BenchmarkCreate: callers create batches at the same time.
+func BenchmarkCreate(b *testing.B) {
+	s := node(b)
+	var made atomic.Int64
+	for _, size := range []int{1, 10, 200, 1000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var all sync.WaitGroup
+			for range min(64, 4000/size) {
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						changes := make([]task.Change, size)
+						now := task.CeilMillis(s.Latest())
+						for i := range changes {
+							changes[i] = task.Create{Spec: tasktest.Spec(fmt.Sprint("task-", made.Add(1)), now+86_400_000)}
+						}
+						replies, err := s.Transit(context.Background(), now, store.Changes(changes))
+						fatal.If(b, err)
+						fatal.If(b, replies[size-1].Err)
+					}
+				})
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "tasks/s")
+		})
+	}
+}
+
+// BenchmarkDeliver: one caller claims and settles batches of due tasks.
+func BenchmarkDeliver(b *testing.B) {
+	s := node(b)
+	const size = 200
+	ctx := context.Background()
+	for n := range b.N {
+		changes := make([]task.Change, size)
+		now := task.CeilMillis(s.Latest())
+		for i := range changes {
+			changes[i] = task.Create{Spec: tasktest.Spec(fmt.Sprint("task-", n, "-", i), now)}
+		}
+		_, err := s.Transit(ctx, now, store.Changes(changes))
+		fatal.If(b, err)
+	}
+	b.ResetTimer()
+	done := 0
+	for done < b.N*size {
+		now := task.FloorMillis(s.Now())
+		heads, err := store.LaneHeads(ctx, s, now)
+		fatal.If(b, err)
+		var claims []task.Claim
+		for _, h := range heads {
+			found, err := s.Peek(ctx, []store.LaneRead{{Lane: h.Lane, Until: now, Limit: size}})
+			fatal.If(b, err)
+			for _, e := range found[0] {
+				claims = append(claims, task.Claim{Key: e.Key(), Lane: e.Lane, Token: task.Token(e.Name), Until: now + 30_000})
+			}
+		}
+		replies, err := s.Transit(ctx, now, store.Claims(claims))
+		fatal.If(b, err)
+		var ends []task.Settlement
+		for i, r := range replies {
+			fatal.If(b, r.Err)
+			ends = append(ends, task.Settlement{Key: claims[i].Key, Token: claims[i].Token, Outcome: task.Outcome{Verdict: task.Success}})
+		}
+		replies, err = s.Transit(ctx, now, store.Settlements(ends))
+		fatal.If(b, err)
+		for _, r := range replies {
+			fatal.If(b, r.Err)
+		}
+		done += len(ends)
+	}
+	b.ReportMetric(float64(done)/b.Elapsed().Seconds(), "deliveries/s")
+}
