@@ -238,10 +238,10 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	return nil
 }
 
-// maxSkips is how often a write by dispatch tries to lock a record, for about 20 ms.
+// maxSkips is how often a write by dispatch tries to lock a record, for about 100 ms.
 // Other calls of this store hold locks for a shorter time, but a user's transaction can
 // hold them for long.
-const maxSkips = 8
+const maxSkips = 20
 
 // end ends the writes of steps.
 func (m *medium) end(steps []*step, endings []ending) {
