@@ -49,8 +49,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err == nil {
 		return conn, nil
 	}
-	var denied *egressDenied
-	if errors.As(err, &denied) && permitted.Load() {
+	if _, ok := errors.AsType[*egressDenied](err); ok && permitted.Load() {
 		return nil, fmt.Errorf("dial %s: %w", address, errPartlyDenied)
 	}
 	return nil, err

@@ -27,8 +27,7 @@ const RateDelay = time.Second
 func WithinRate(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		var refused *client.Error
-		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
+		if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != "rate_exceeded" {
 			return err
 		}
 		if !Pause(ctx, RateDelay) {
