@@ -13,11 +13,10 @@ import (
 // attempts, and those of outcomes that could not be settled yet. After the
 // notice of a cancel it extends the lease of that attempt at once.
 func (d *Dispatcher) renewer(calls context.Context) {
-	tick := time.NewTicker(d.config.LeaseFor / 6)
-	defer tick.Stop()
+	tick := time.Tick(d.config.LeaseFor / 6)
 	for {
 		select {
-		case <-tick.C:
+		case <-tick:
 			d.renew(calls)
 		case <-d.renewals:
 			d.renew(calls)

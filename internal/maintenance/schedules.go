@@ -19,8 +19,7 @@ const schedulePage = 500
 // computation. After the clock was set back, the schedule would not fire until
 // that instant, and with new zone rules, it would fire at a wrong time of day.
 func (w *Worker) checkSchedules(ctx context.Context) {
-	base, tick := time.Now(), time.NewTicker(every)
-	defer tick.Stop()
+	base, tick := time.Now(), time.Tick(every)
 	clocks := func() (wall, monotonic time.Duration) {
 		return w.config.Now().Round(0).Sub(base.Round(0)), time.Since(base)
 	}
@@ -38,7 +37,7 @@ func (w *Worker) checkSchedules(ctx context.Context) {
 			}
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return
 		}

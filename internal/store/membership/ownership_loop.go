@@ -39,8 +39,6 @@ func (m *Member) WakeLoop() {
 
 // loop runs a step whenever one is due, until Release.
 func (m *Member) loop(ctx context.Context, next time.Time) {
-	timer := time.NewTimer(time.Until(next))
-	defer timer.Stop()
 	for {
 		eager := false
 		select {
@@ -50,9 +48,9 @@ func (m *Member) loop(ctx context.Context, next time.Time) {
 			return
 		case <-m.news:
 			eager = true
-		case <-timer.C:
+		case <-time.After(time.Until(next)):
 		}
-		timer.Reset(time.Until(m.step(ctx, eager)))
+		next = m.step(ctx, eager)
 		m.count()
 	}
 }
