@@ -112,7 +112,8 @@ func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher 
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
 			Shared: c.Permits != nil, Kinds: c.Kinds, KindsOf: c.KindsOf, Slots: c.Slots, Handlers: c.Handlers,
 		}),
-		held: map[*attempt]struct{}{},
+		held:  map[*attempt]struct{}{},
+		count: counters{Stats: Stats{Skipped: map[string]uint64{}}},
 	}
 	d.Configure(c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}

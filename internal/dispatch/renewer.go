@@ -87,8 +87,8 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 		case task.Applied(replies[i].Err):
 			a.extended(start, d.config.LeaseFor)
 			d.leases.Extend(a.timer, a.left(d.monotonic())-d.config.guard())
-			if replies[i].Err != nil {
-				a.cancelled()
+			if replies[i].Err != nil && a.runsHandler() { // the task was cancelled
+				a.cancel(ErrCancelled)
 			}
 		case errors.Is(replies[i].Err, task.ErrStale):
 			a.lost.Store(true)
