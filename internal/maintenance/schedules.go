@@ -33,7 +33,7 @@ func (w *Worker) checkSchedules(ctx context.Context) {
 			if err := w.checkAll(ctx); err != nil {
 				w.logFailure(ctx, "check the schedules", err)
 				_, monotonic = clocks()
-				r.failed(monotonic)
+				r.next = monotonic + roundAgain
 			}
 		}
 		select {

@@ -108,7 +108,9 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	defer context.AfterFunc(m.stepContext, stop)()
 	now := time.Now()
 	if m.config.Closed() {
-		m.disownAll()
+		for i := range m.states { // without a call, because the registry is another store's
+			m.disown(i, claimState{})
+		}
 		m.nextBeat = time.Time{}
 		return now.Add(m.config.Heartbeat)
 	}
@@ -255,14 +257,6 @@ func (m *Member) wants(now time.Time) []bool {
 		all[i] = true
 	}
 	return all
-}
-
-// disownAll removes all shards from this process without a call, because the
-// registry is another store's.
-func (m *Member) disownAll() {
-	for i := range m.states {
-		m.disown(i, claimState{})
-	}
 }
 
 // disownExpired removes the shards whose leases have ended from this process.

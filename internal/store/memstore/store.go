@@ -298,10 +298,12 @@ func (s *Store) withBodyLocked(t *task.Task) *task.Task {
 }
 
 // sortedLocked returns the records for which keep returns true, ordered by
-// when, then by name.
+// when, then by name, then by namespace.
 func (s *Store) sortedLocked(keep func(*task.Task) bool, when func(*task.Task) task.Millis) []*task.Task {
 	all := slices.Collect(maps.Values(s.records))
 	chosen := slices.DeleteFunc(all, func(t *task.Task) bool { return !keep(t) })
-	slices.SortFunc(chosen, func(a, b *task.Task) int { return compare(when(a), a.Key(), when(b), b.Key()) })
+	slices.SortFunc(chosen, func(a, b *task.Task) int {
+		return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	return chosen
 }
