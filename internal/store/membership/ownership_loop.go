@@ -144,7 +144,7 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // a call failed
 		next = now.Add(m.config.Heartbeat / 10)
 	}
-	m.log.write(m.config.Logger, now, m)
+	m.logOwnership()
 	return next
 }
 
@@ -259,6 +259,24 @@ func (m *Member) wants(now time.Time) []bool {
 	return all
 }
 
+// logOwnership logs the number of owned shards if it has changed and this node owns
+// those that it should own. Calls that fail until then are logged by themselves.
+func (m *Member) logOwnership() {
+	held := 0
+	for i, state := range m.states {
+		if state.held != m.mine[i] {
+			return
+		}
+		if state.held {
+			held++
+		}
+	}
+	if held != m.logged {
+		m.config.Logger.Info("shard ownership changed", "shards", held, "before", m.logged, "of", len(m.states), "nodes", len(m.peers))
+		m.logged = held
+	}
+}
+
 // disownExpired removes the shards whose leases have ended from this process.
 func (m *Member) disownExpired(now time.Time) {
 	lost, held, at := 0, 0, m.instant(now)
@@ -273,7 +291,7 @@ func (m *Member) disownExpired(now time.Time) {
 	}
 	if lost > 0 {
 		m.lost.Add(uint64(lost))
-		m.log = ownershipLog{logged: held}
+		m.logged = held
 		m.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
 	}
 }
