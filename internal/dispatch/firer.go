@@ -72,7 +72,9 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		d.logFired(calls, fires[i], r)
 	}
 	for _, s := range skipped {
-		d.logSkipped(calls, s)
+		d.config.Logger.LogAttrs(calls, slog.LevelWarn, "a schedule skipped instants",
+			slog.String("schedule", s.schedule.ScheduleName()), slog.String("namespace", s.schedule.Namespace), slog.String("why", s.Why),
+			slog.Time("from", s.From.Time()), slog.Time("until", s.Until.Time()), slog.Int("instants", s.count))
 	}
 	return some
 }
@@ -116,11 +118,4 @@ func skippedBy(replies []store.Reply) (all []stretch) {
 		}
 	}
 	return all
-}
-
-// logSkipped logs which instants a schedule skipped.
-func (d *Dispatcher) logSkipped(ctx context.Context, s stretch) {
-	d.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a schedule skipped instants",
-		slog.String("schedule", s.schedule.ScheduleName()), slog.String("namespace", s.schedule.Namespace), slog.String("why", s.Why),
-		slog.Time("from", s.From.Time()), slog.Time("until", s.Until.Time()), slog.Int("instants", s.count))
 }
