@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -20,11 +19,6 @@ var _ store.PermitStore = (*Store)(nil)
 // permitting is allowed to run when memory is full, because otherwise no task of a
 // limited queue could be delivered.
 var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
-
-// permits is the state that a store needs for permits.
-type permits struct {
-	asks atomic.Uint64 // numbers the asks: the server ignores an ask that arrives after a newer one for the same scope
-}
 
 // permitName encodes a scope as a string for keys. A destination can contain a
 // slash, but the other parts cannot. If it contains a closing brace, the hash tag
@@ -43,17 +37,14 @@ func parsePermitName(name string) (s store.PermitScope, ok bool) {
 	return store.PermitScope{Namespace: parts[0], Queue: parts[1], Destination: parts[2]}, parts[1] != ""
 }
 
-// listenForPermits receives the scopes to ask for, until ctx ends.
+// listenForPermits calls the watcher with each scope that this process should ask
+// for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
-	s.member.Listen(ctx, s.servers.Keys.Asks(s.member.Process), s.permitted)
-}
-
-// permitted calls the watcher with a scope that this process should ask for.
-func (s *Store) permitted(name string) {
-	scope, ok := parsePermitName(name)
-	if ok {
-		s.Watchers.Permits([]store.PermitScope{scope})
-	}
+	s.member.Listen(ctx, s.servers.Keys.Asks(s.member.Process), func(name string) {
+		if scope, ok := parsePermitName(name); ok {
+			s.Watchers.Permits([]store.PermitScope{scope})
+		}
+	})
 }
 
 // Permit implements store.PermitStore, by one run of a script for each ask, all in
@@ -75,7 +66,7 @@ func (s *Store) permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 	defer stop()
 	runs := make([]redisconn.Run, len(asks))
 	for i, a := range asks {
-		runs[i] = permitRun(s.servers.Keys, s.member.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
+		runs[i] = permitRun(s.servers.Keys, s.member.Process, s.asks.Add(1), s.config.ShardLease, a)
 	}
 	var messages rueidis.Commands
 	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {

@@ -152,7 +152,7 @@ type Store struct {
 	scrubber *scrub.Scrubber
 	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
-	permits  permits
+	asks     atomic.Uint64 // numbers the asks for permits: the server ignores one that arrives after a newer one for the same scope
 	identity *identity.Watch
 
 	removing    sync.Mutex             // held while a namespace is removed; taken before configuring
