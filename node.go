@@ -78,7 +78,7 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	n.died(core.Early...)
 	core.Listen(func(e engine.Event) {
 		n.died(e.Reaped...)
-		if e.Settled != nil && e.Settled.After != nil {
+		if e.Settled.After != nil {
 			n.died(e.Settled.After)
 		}
 	})

@@ -151,8 +151,7 @@ func (cn *connection) NoReply(c *conn.Call, err error) error { return cn.noReply
 
 // noReply is NoReply for a request that may have been sent, whatever err shows.
 func (cn *connection) noReply(c *conn.Call, err error, sent bool) error {
-	var about *url.Error
-	if errors.As(err, &about) {
+	if about, ok := errors.AsType[*url.Error](err); ok {
 		err = about.Err // the outer error repeats the URL with its query
 	}
 	err = scheme(err)

@@ -208,8 +208,7 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 	slices.SortFunc(all, func(a, b choice) int { return cmp.Compare(a.used, b.used) })
 
 	resolution := 2 * g.limits.step
-	ticker := time.NewTicker(resolution)
-	defer ticker.Stop()
+	tick := time.Tick(resolution)
 	parts := uint64(max(spread, 0)/resolution) + 1
 	first := func(part uint64) uint64 { return firstOf(part, uint64(len(all)), parts) }
 	for part := range parts {
@@ -219,7 +218,7 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 			return true, nil
 		case <-ctx.Done():
 			return false, fmt.Errorf("idle: drain: %d connections are left: %w", g.Len(), context.Cause(ctx))
-		case <-ticker.C:
+		case <-tick:
 		}
 	}
 	return false, nil

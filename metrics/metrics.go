@@ -45,7 +45,7 @@ func New(n *foliot.Node) prometheus.Collector {
 	m.Ask(sources)
 	core.Listen(func(happened engine.Event) {
 		m.Reaped(happened.Reaped)
-		if e := happened.Settled; e != nil {
+		if e := happened.Settled; e.Claimed != nil {
 			m.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 			if kind := e.Claimed.Request.Kind; kind != "" {
 				attempts.WithLabelValues(kind, metrics.OutcomeName(e.Outcome.Verdict, e.After)).Inc()

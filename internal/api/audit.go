@@ -42,7 +42,13 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.writeItems(w, "entries", len(page.Entries), func(i int) any { return showEntry(page.Entries[i]) }, s.cursors.seal(f.Namespace, page.Next))
+	return s.writeItems(w, "entries", len(page.Entries), func(i int) any {
+		e := &page.Entries[i]
+		return wire.AuditEntry{
+			At: showTime(e.At), By: e.By, Addr: e.Addr, Namespace: e.Namespace,
+			Action: e.Action, Target: e.Target, ID: e.ID, Version: e.Version, Detail: e.Detail,
+		}
+	}, s.cursors.seal(f.Namespace, page.Next))
 }
 
 // auditFilter reads the filter of the audit log, which selects the namespace of
@@ -101,11 +107,4 @@ func client(r *http.Request) string {
 		return "command line"
 	}
 	return ""
-}
-
-func showEntry(e settings.AuditEntry) wire.AuditEntry {
-	return wire.AuditEntry{
-		At: showTime(e.At), By: e.By, Addr: e.Addr, Namespace: e.Namespace,
-		Action: e.Action, Target: e.Target, ID: e.ID, Version: e.Version, Detail: e.Detail,
-	}
 }

@@ -129,8 +129,7 @@ func (r *reader) decodeCron(rule *recurrence.Rule) error {
 	if err != nil {
 		return err
 	}
-	var invalid *recurrence.RuleError
-	if errors.As(rule.SetCron(text), &invalid) {
+	if invalid, ok := errors.AsType[*recurrence.RuleError](rule.SetCron(text)); ok {
 		return refuse(invalid.Code, "", invalid.Detail)
 	}
 	return nil

@@ -101,11 +101,9 @@ func (s *Server) flushEvent(w http.ResponseWriter, r *request, buf *bytes.Buffer
 // rest waits, while the request has no units, and reports false if the server
 // or the request ends before.
 func (s *Server) rest(r *request, d time.Duration) bool {
-	wait := time.NewTimer(d)
-	defer wait.Stop()
 	r.out.Leave()
 	select {
-	case <-wait.C:
+	case <-time.After(d):
 		_ = r.out.Return(r.Context()) // all viewers share a sample, so a stream goes on without units
 		return r.Context().Err() == nil
 	case <-s.stop:

@@ -216,10 +216,8 @@ func (s *Server) delayRefusal(ctx context.Context, w http.ResponseWriter, code s
 	s.delayed.Add(1)
 	defer s.delayed.Add(-1)
 	out.Leave()
-	timer := time.NewTimer(refusalDelay)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(refusalDelay):
 	case <-ctx.Done():
 	case <-s.stop:
 	}

@@ -137,7 +137,11 @@ func (s *Server) route(rs []route) *http.ServeMux {
 		if !r.public && !r.scope.Valid() {
 			panic("api: " + r.method + " " + r.path + " has no scope")
 		}
-		mux.Handle(r.method+" "+r.path, s.handler(r))
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, asked *http.Request) {
+			if err := s.serve(w, asked, &r); err != nil {
+				s.fail(w, asked, err)
+			}
+		})
 	}
 	mux.HandleFunc("GET /{$}", s.root)
 	mux.HandleFunc("GET "+pagesPath, s.page)
@@ -149,14 +153,6 @@ func (s *Server) route(rs []route) *http.ServeMux {
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.unrouted(w, r)) })
 	return mux
-}
-
-func (s *Server) handler(rt route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.serve(w, r, &rt); err != nil {
-			s.fail(w, r, err)
-		}
-	})
 }
 
 // serve authenticates the caller of r, then checks and runs the request.

@@ -66,8 +66,7 @@ const (
 // revoked, and the request has units only while it reads the task.
 func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task, error) {
 	ctx := r.Context()
-	end := time.NewTimer(wait)
-	defer end.Stop()
+	end := time.After(wait)
 	look := time.NewTimer(latest)
 	defer look.Stop()
 	over, pause := false, soonest
@@ -101,7 +100,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 		select {
 		case <-changed:
 		case <-look.C:
-		case <-end.C:
+		case <-end:
 			over = true
 		case <-s.stop:
 			over = true

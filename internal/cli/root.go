@@ -262,8 +262,7 @@ func asksJSON(args []string) bool {
 
 // commandOf names the command for which parsing failed.
 func commandOf(err error) string {
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
 		return nameOf(parse.Context.Selected())
 	}
 	return "foliot"

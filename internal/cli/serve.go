@@ -87,7 +87,7 @@ func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *se
 	}
 	url := scheme + httpserver.ReachableAddr(s.Addr())
 	if con.JSON {
-		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.Durability()}
+		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.Node.Store.Standing().Durability}
 		if cfg.Redis != nil {
 			reply.Store = cfg.Redis.String()
 		}

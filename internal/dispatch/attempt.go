@@ -77,13 +77,6 @@ func (a *attempt) extended(start, holds time.Duration) { a.leaseEnd.Store(int64(
 // runsHandler reports whether the granted attempt calls a handler, not a URL.
 func (a *attempt) runsHandler() bool { return a.task.Request.Kind != "" }
 
-// cancelled ends the context of a handler after its task was cancelled.
-func (a *attempt) cancelled() {
-	if a.runsHandler() {
-		a.cancel(ErrCancelled)
-	}
-}
-
 func (a *attempt) left(monotonic time.Duration) time.Duration {
 	return time.Duration(a.leaseEnd.Load()) - monotonic
 }

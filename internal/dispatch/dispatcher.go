@@ -112,11 +112,18 @@ func New(config Config, queue store.DispatchStore, deliver Deliver) *Dispatcher 
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
 			Shared: c.Permits != nil, Kinds: c.Kinds, KindsOf: c.KindsOf, Slots: c.Slots, Handlers: c.Handlers,
 		}),
-		held: map[*attempt]struct{}{},
+		held:  map[*attempt]struct{}{},
+		count: counters{Stats: Stats{Skipped: map[string]uint64{}}},
 	}
 	d.Configure(c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
-	d.timers = wheel.NewBatch(inline, d.timersFired)
+	d.timers = wheel.NewBatch(inline, func(fired []wheel.Expired[*planner.Wakeup]) {
+		d.update(func(now task.Millis) {
+			for _, e := range fired {
+				d.planner.Wake(e.Value, now)
+			}
+		})
+	})
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
 	return d
 }
@@ -182,8 +189,8 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 
 // armLocked sets the timers of wake-ups after their moment has changed. The
 // wait for a moment of the wall clock is a difference of that clock's times.
-// After a step of the clock such a timer is wrong, until timersFired or the
-// poll notices that and sets it again.
+// After a step of the clock such a timer is wrong, until the planner wakes
+// or the poll notices that and sets it again.
 func (d *Dispatcher) armLocked(changed []*planner.Wakeup, clock time.Time, monotonic time.Duration) {
 	for _, w := range changed {
 		if !w.IsSet() {
@@ -199,15 +206,6 @@ func (d *Dispatcher) armLocked(changed []*planner.Wakeup, clock time.Time, monot
 			w.Timer = uint64(id)
 		}
 	}
-}
-
-// timersFired is called when timers of wake-ups fire.
-func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
-	d.update(func(now task.Millis) {
-		for _, e := range fired {
-			d.planner.Wake(e.Value, now)
-		}
-	})
 }
 
 // hint is called by the store when tasks were created, moved or returned, and

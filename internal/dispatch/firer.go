@@ -54,7 +54,8 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 			d.planner.Answered(f.Key)
 		}
 		for _, r := range replies {
-			if some = some || !refusedForNow(r.Err); r.Err == nil {
+			forNow := errors.Is(r.Err, task.ErrFull) || errors.Is(r.Err, task.ErrUnavailable) // not because of the schedule
+			if some = some || !forNow; r.Err == nil {
 				// A hint has reported the occurrence, which may have begun
 				// already.
 				d.planner.Offer(now, r.Task.Entry())
@@ -63,20 +64,19 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 				}
 			}
 		}
-		d.count.skipped(skipped)
+		for _, s := range skipped {
+			d.count.Skipped[s.Why] += uint64(s.count)
+		}
 	})
 	for i, r := range replies {
 		d.logFired(calls, fires[i], r)
 	}
 	for _, s := range skipped {
-		d.logSkipped(calls, s)
+		d.config.Logger.LogAttrs(calls, slog.LevelWarn, "a schedule skipped instants",
+			slog.String("schedule", s.schedule.ScheduleName()), slog.String("namespace", s.schedule.Namespace), slog.String("why", s.Why),
+			slog.Time("from", s.From.Time()), slog.Time("until", s.Until.Time()), slog.Int("instants", s.count))
 	}
 	return some
-}
-
-// refusedForNow reports whether err has nothing to do with the schedule itself.
-func refusedForNow(err error) bool {
-	return errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrUnavailable)
 }
 
 // logFired logs why a schedule could not be fired.
@@ -95,10 +95,6 @@ func (d *Dispatcher) logFired(ctx context.Context, f task.Fire, r store.Reply) {
 // all stretches of a batch. A thousand expressions that did not run for a year
 // would take longer to count than to fire.
 const countMost = 10_000
-
-// skips counts instants of schedules that created no occurrence, by reason,
-// but not all of them if very many were skipped at once.
-type skips struct{ Missed, Window, Limit, Quota, Overlap uint64 }
 
 // stretch is a series of instants that a schedule skipped.
 type stretch struct {
@@ -122,30 +118,4 @@ func skippedBy(replies []store.Reply) (all []stretch) {
 		}
 	}
 	return all
-}
-
-// skipped counts the instants that schedules skipped.
-func (c *counters) skipped(all []stretch) {
-	for _, s := range all {
-		n := uint64(s.count)
-		switch s.Why {
-		case recurrence.SkippedMissed:
-			c.Skipped.Missed += n
-		case recurrence.SkippedWindow:
-			c.Skipped.Window += n
-		case recurrence.SkippedLimit:
-			c.Skipped.Limit += n
-		case recurrence.SkippedQuota:
-			c.Skipped.Quota += n
-		case recurrence.SkippedOverlap:
-			c.Skipped.Overlap += n
-		}
-	}
-}
-
-// logSkipped logs which instants a schedule skipped.
-func (d *Dispatcher) logSkipped(ctx context.Context, s stretch) {
-	d.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a schedule skipped instants",
-		slog.String("schedule", s.schedule.ScheduleName()), slog.String("namespace", s.schedule.Namespace), slog.String("why", s.Why),
-		slog.Time("from", s.From.Time()), slog.Time("until", s.Until.Time()), slog.Int("instants", s.count))
 }

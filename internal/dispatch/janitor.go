@@ -18,17 +18,14 @@ const (
 
 // janitor removes records after their retention, and takes back lost leases.
 func (d *Dispatcher) janitor(ctx context.Context) {
-	sweep := time.NewTicker(d.config.SweepEvery)
-	defer sweep.Stop()
+	sweep := time.Tick(d.config.SweepEvery)
 	var reap <-chan time.Time
 	if d.config.ReapEvery > 0 && d.config.Reaper != nil {
-		t := time.NewTicker(d.config.ReapEvery)
-		defer t.Stop()
-		reap = t.C
+		reap = time.Tick(d.config.ReapEvery)
 	}
 	for {
 		select {
-		case <-sweep.C:
+		case <-sweep:
 			d.drain(ctx, "sweep ended records", d.queue.Sweep, d.config.OnSweep)
 		case <-reap:
 			d.drain(ctx, "reap lost leases", d.config.Reaper.Reap, nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -58,7 +59,7 @@ func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Sto
 	if err != nil || l.Next != "" {
 		t.Fatal(err, l.Next)
 	}
-	return memstore.Restore(memstore.Config{}, millis(), memstore.Contents{Records: l.Tasks})
+	return storetest.Refill(memstore.New(memstore.Config{}), millis(), storetest.Contents{Records: l.Tasks})
 }
 
 // TestATaskThatKillsTheServerDiesAndNoOther: every other attempt that is under

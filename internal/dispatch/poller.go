@@ -13,17 +13,16 @@ import (
 // the planner with the store, namespace by namespace, and between polls it
 // reads more tasks of lanes that run low.
 func (d *Dispatcher) poller(ctx context.Context) {
-	tick := time.NewTicker(d.config.Poll)
-	defer tick.Stop()
+	tick := time.Tick(d.config.Poll)
 	for d.survey(ctx); ; {
 		select {
-		case <-tick.C:
+		case <-tick:
 			d.survey(ctx)
 		case <-d.surveys:
 			d.survey(ctx)
 		case <-d.refills:
 			select {
-			case <-tick.C: // if both are ready, select takes either
+			case <-tick: // if both are ready, select takes either
 				d.survey(ctx)
 			default:
 				d.work(ctx)

@@ -13,11 +13,10 @@ import (
 // attempts, and those of outcomes that could not be settled yet. After the
 // notice of a cancel it extends the lease of that attempt at once.
 func (d *Dispatcher) renewer(calls context.Context) {
-	tick := time.NewTicker(d.config.LeaseFor / 6)
-	defer tick.Stop()
+	tick := time.Tick(d.config.LeaseFor / 6)
 	for {
 		select {
-		case <-tick.C:
+		case <-tick:
 			d.renew(calls)
 		case <-d.renewals:
 			d.renew(calls)
@@ -88,8 +87,8 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 		case task.Applied(replies[i].Err):
 			a.extended(start, d.config.LeaseFor)
 			d.leases.Extend(a.timer, a.left(d.monotonic())-d.config.guard())
-			if replies[i].Err != nil {
-				a.cancelled()
+			if replies[i].Err != nil && a.runsHandler() { // the task was cancelled
+				a.cancel(ErrCancelled)
 			}
 		case errors.Is(replies[i].Err, task.ErrStale):
 			a.lost.Store(true)

@@ -90,18 +90,15 @@ func (d *Dispatcher) awaitAttempts(abort context.CancelCauseFunc) {
 	if d.failure() != nil {
 		grace = 0 // no outcome can be settled any more
 	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
 	select {
 	case <-ended:
 		return
-	case <-t.C:
+	case <-time.After(grace):
 	}
 	abort(ErrStopped)
-	t.Reset(abortLimit)
 	select {
 	case <-ended:
-	case <-t.C:
+	case <-time.After(abortLimit):
 	}
 }
 

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"maps"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -20,8 +21,8 @@ type Stats struct {
 	Moved   uint64 // claims that found their task due later, or in another lane
 	Gone    uint64 // claims that found their task cancelled, finished or running
 
-	Fired   uint64 // occurrences that schedules created
-	Skipped skips
+	Fired   uint64            // occurrences that schedules created
+	Skipped map[string]uint64 // instants that created none, by reason, but not all if very many were skipped at once
 
 	Polls uint64
 
@@ -44,6 +45,7 @@ type counters struct {
 
 func (c *counters) stats() Stats {
 	s := c.Stats
+	s.Skipped = maps.Clone(c.Skipped)
 	s.Late, s.Waited = c.late.summary(), c.waited.summary()
 	return s
 }

@@ -78,11 +78,10 @@ func lateness(l dispatch.Lateness) *wire.Lateness {
 // watchOverdue records the number of overdue tasks once in each step of the
 // history, until ctx ends.
 func (n *Node) watchOverdue(ctx context.Context) {
-	tick := time.NewTicker(activity.Step)
-	defer tick.Stop()
+	tick := time.Tick(activity.Step)
 	for {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return
 		}

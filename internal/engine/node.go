@@ -102,9 +102,9 @@ func (n *Node) Log() *slog.Logger { return n.config.Logger }
 
 // Event is what has happened when a listener is called. One of its fields is set.
 type Event struct {
-	Changed []task.Key      // tasks that the dispatcher has changed
-	Settled *dispatch.Event // an attempt, after its settlement
-	Reaped  []*task.Task    // tasks after their lost leases were removed, but not by Open
+	Changed []task.Key     // tasks that the dispatcher has changed
+	Settled dispatch.Event // an attempt, after its settlement; Claimed is nil if there is none
+	Reaped  []*task.Task   // tasks after their lost leases were removed, but not by Open
 }
 
 // Listen adds a listener until stop is called, after which a call of it may still
@@ -132,10 +132,14 @@ type notifying struct {
 // could not be claimed, because that may have expired.
 func (s notifying) Transit(ctx context.Context, now task.Millis, steps []store.Step) ([]store.Reply, error) {
 	replies, err := s.DispatchStore.Transit(ctx, now, steps)
+	var changed []task.Key
 	for i, r := range replies {
 		if st := &steps[i]; st.Kind == store.Settlement || st.Kind == store.Claim && r.Err != nil {
-			s.node.tell(Event{Changed: []task.Key{st.Key}})
+			changed = append(changed, st.Key)
 		}
+	}
+	if len(changed) > 0 {
+		s.node.tell(Event{Changed: changed})
 	}
 	return replies, err
 }
@@ -144,7 +148,7 @@ func (s notifying) Transit(ctx context.Context, now task.Millis, steps []store.S
 func (n *Node) settled(e dispatch.Event) {
 	logDeath(n.sparse, e.After)
 	n.Attempts.Note(task.FloorMillis(n.Now()), e.Claimed, &e.Outcome, e.After)
-	n.tell(Event{Settled: &e})
+	n.tell(Event{Settled: e})
 }
 
 // logDeath logs t if it died.

@@ -43,6 +43,3 @@ func (r *roundTimer) begin(wall, monotonic time.Duration, chance float64) {
 	r.ahead = wall - monotonic
 	r.next = monotonic + roundEvery - time.Duration(chance*float64(roundSpread))
 }
-
-// failed records that the last round did not finish.
-func (r *roundTimer) failed(monotonic time.Duration) { r.next = monotonic + roundAgain }

@@ -19,8 +19,7 @@ const schedulePage = 500
 // computation. After the clock was set back, the schedule would not fire until
 // that instant, and with new zone rules, it would fire at a wrong time of day.
 func (w *Worker) checkSchedules(ctx context.Context) {
-	base, tick := time.Now(), time.NewTicker(every)
-	defer tick.Stop()
+	base, tick := time.Now(), time.Tick(every)
 	clocks := func() (wall, monotonic time.Duration) {
 		return w.config.Now().Round(0).Sub(base.Round(0)), time.Since(base)
 	}
@@ -34,11 +33,11 @@ func (w *Worker) checkSchedules(ctx context.Context) {
 			if err := w.checkAll(ctx); err != nil {
 				w.logFailure(ctx, "check the schedules", err)
 				_, monotonic = clocks()
-				r.failed(monotonic)
+				r.next = monotonic + roundAgain
 			}
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return
 		}

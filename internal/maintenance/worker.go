@@ -97,19 +97,16 @@ func (w *Worker) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
 	rounds.Go(func() { w.checkSchedules(ctx) }) // a purge of millions of tasks must not delay the work after a clock step
-	look, pending, forget := time.NewTicker(every), time.NewTicker(pendingEvery), time.NewTicker(forgetEvery)
-	defer look.Stop()
-	defer pending.Stop()
-	defer forget.Stop()
+	look, pending, forget := time.Tick(every), time.Tick(pendingEvery), time.Tick(forgetEvery)
 	for {
 		select {
 		case <-w.wake:
 			w.purges(ctx)
-		case <-look.C:
+		case <-look:
 			w.purges(ctx)
-		case <-pending.C:
+		case <-pending:
 			w.makePending(ctx)
-		case <-forget.C:
+		case <-forget:
 			w.forgetTokens(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)

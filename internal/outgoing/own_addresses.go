@@ -64,11 +64,10 @@ func newOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func()
 
 // run refreshes the set every ownEvery until ctx ends.
 func (o *ownAddresses) run(ctx context.Context) {
-	tick := time.NewTicker(ownEvery)
-	defer tick.Stop()
+	tick := time.Tick(ownEvery)
 	for {
 		select {
-		case now := <-tick.C:
+		case now := <-tick:
 			o.refresh(ctx, now)
 		case <-ctx.Done():
 			return

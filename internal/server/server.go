@@ -156,9 +156,6 @@ func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err er
 // Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Durability returns which failures an accepted task survives.
-func (s *Server) Durability() string { return s.Node.Store.Standing().Durability }
-
 // Run serves until ctx ends, and then stops in an orderly way. If a
 // part failed, it returns an error and waits for no other part, because that
 // could take forever. A signal on hangup reloads the TLS files.

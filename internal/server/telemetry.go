@@ -30,7 +30,7 @@ func (s *Server) listen(happened engine.Event) {
 	s.API.Notify(happened.Changed...)
 	s.metrics.Reaped(happened.Reaped)
 	e := happened.Settled
-	if e == nil {
+	if e.Claimed == nil {
 		return
 	}
 	if e.Outcome.Verdict == task.Refusal && e.Outcome.Reason == task.ReasonEgressDenied { // the errors of tasks hide the address

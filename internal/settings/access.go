@@ -195,15 +195,7 @@ func (e AddToken) Apply(now task.Millis, s *Settings) ([]SettingChange, error) {
 	if s.count(TokenKind, e.Namespace) < MaxTokens {
 		return changes, nil
 	}
-	var forgotten []SettingChange
-	by := cmp.Or(e.Trusted, now)
-	ended := s.ended(e.Namespace, by, s.children(e.Namespace))
-	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
-		forgotten = append(forgotten, SettingChange{Key: t.Key()})
-	}
-	if len(ended) == 0 {
-		forgotten = s.forgetParents(e.Namespace, by)
-	}
+	forgotten := s.makeRoom(e.Namespace, cmp.Or(e.Trusted, now))
 	if len(forgotten) == 0 {
 		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, the maximum: revoke some", MaxTokens)}
 	}

@@ -120,7 +120,7 @@ func TestAForgottenChainLeavesItsLastToken(t *testing.T) {
 			made = append(made, &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), Parent: parent, RevokedAt: t0 + end})
 		}
 		s := NewSettings(made...)
-		s = s.With(s.forgetParents("default", t0+minute)...)
+		s = s.With(s.makeRoom("default", t0+minute)...)
 		if left := s.List(TokenKind, ""); len(left) != 1 || left[0].(*AccessToken).ID != "last" || left[0].(*AccessToken).Parent != "" {
 			t.Errorf("ends %v: left %v", ends, left)
 		}

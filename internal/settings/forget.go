@@ -80,23 +80,22 @@ func (e ForgetTokens) Apply(now task.Millis, s *Settings) (changes []SettingChan
 	return changes, nil
 }
 
-// forgetParents removes ended tokens of a namespace that have made tokens that are
-// still kept. These then count as made by the parent of the removed token, so
-// Descendants still finds them. Without forgetParents a program that replaces its
-// own token, again and again, would fill its namespace with ended tokens, each the
-// parent of the next.
-func (s *Settings) forgetParents(namespace string, now task.Millis) (changes []SettingChange) {
+// makeRoom removes ended tokens of a namespace. The tokens that a removed one made
+// then count as made by its parent, so Descendants still finds them. If tokens with
+// children stayed, a program that replaces its own token, again and again, would
+// fill its namespace with ended tokens, each the parent of the next.
+func (s *Settings) makeRoom(namespace string, now task.Millis) (changes []SettingChange) {
 	children := s.children(namespace)
-	var parents []*AccessToken
+	var ended []*AccessToken
 	for _, r := range s.List(TokenKind, namespace) {
 		if t := r.(*AccessToken); !t.Holds(now) {
-			parents = append(parents, t)
+			ended = append(ended, t)
 		}
 	}
-	slices.SortFunc(parents, func(a, b *AccessToken) int { // parents with few children first, because each child is written again
+	slices.SortFunc(ended, func(a, b *AccessToken) int { // those with few children first, because each child is written again
 		return cmp.Or(cmp.Compare(len(children[a.ID]), len(children[b.ID])), cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
 	})
-	for _, p := range parents[:min(len(parents), forgetAtOnce)] {
+	for _, p := range ended[:min(len(ended), forgetAtOnce)] {
 		made := children[p.ID]
 		if len(changes)+len(made) > 2*forgetAtOnce && len(changes) > 0 {
 			break

@@ -67,8 +67,7 @@ func (r *Recurrence) Instants(from, until Millis, limit int) ([]Millis, error) {
 
 // fieldError returns err as a *FieldError if it is a *RuleError.
 func fieldError(err error) error {
-	var e *recurrence.RuleError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*recurrence.RuleError](err); ok {
 		return &FieldError{e.Field, e.Code, e.Detail}
 	}
 	return err

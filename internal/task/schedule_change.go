@@ -47,8 +47,7 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 // within prefixes the path of a *FieldError with a field, and returns nil if err
 // is nil.
 func within(field string, err error) error {
-	var inner *FieldError
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*FieldError](err); ok {
 		return &FieldError{field + "." + inner.Path, inner.Code, inner.Detail}
 	}
 	return err

@@ -15,8 +15,7 @@ func Errorf(name, format string, args ...any) error {
 // begins with the path, not with the name of the argument, and names no
 // operation. err can be a *fs.PathError.
 func AboutFile(path string, err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err
 	}
 	return &Error{FileName(path), err.Error()}

@@ -22,10 +22,6 @@ type dialer struct {
 	guard *Guard
 }
 
-func newDialer(guard *Guard) *dialer {
-	return &dialer{Dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}, guard: guard}
-}
-
 // errPartlyDenied is not an egressDenied, because another attempt may succeed at
 // the open addresses of the name.
 var errPartlyDenied = errors.New("the egress guard denies some of its addresses, and the others do not answer")
@@ -49,8 +45,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err == nil {
 		return conn, nil
 	}
-	var denied *egressDenied
-	if errors.As(err, &denied) && permitted.Load() {
+	if _, ok := errors.AsType[*egressDenied](err); ok && permitted.Load() {
 		return nil, fmt.Errorf("dial %s: %w", address, errPartlyDenied)
 	}
 	return nil, err

@@ -58,8 +58,7 @@ func (g *Guard) Explain(ctx context.Context, rawURL string, lookup func(ctx cont
 func (g *Guard) judge(addr netip.AddrPort) wire.EgressAddress {
 	a := addr.Addr()
 	shown := wire.EgressAddress{Address: a.String(), Open: true, Reason: g.kind(a)}
-	var denied *egressDenied
-	if errors.As(g.Verdict(addr), &denied) {
+	if denied, ok := errors.AsType[*egressDenied](g.Verdict(addr)); ok {
 		shown.Open = false
 		if reason := denied.Is + denied.remedy(); denied.Addr == addr {
 			shown.Reason = reason

@@ -97,8 +97,7 @@ func unquoted(err error) string {
 // unresolved explains why name has no address, without the resolver's address,
 // which must stay private.
 func unresolved(err error, name string) string {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("cannot resolve %s: %s", name, dns.Err)
 	}
 	return fmt.Sprintf("cannot resolve %s: %s", name, innermost(err))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"net"
 	"time"
 )
 
@@ -46,7 +47,7 @@ func New(cfg Config) *Sender {
 	closing, cancel := context.WithCancel(context.Background())
 	return &Sender{
 		cfg:     cfg,
-		dialer:  newDialer(NewGuard(cfg)),
+		dialer:  &dialer{Dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}, guard: NewGuard(cfg)},
 		tls:     &tls.Config{RootCAs: cfg.Authorities, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 		pool:    newPool(cmp.Or(cfg.MaxIdle, maxIdle)),
 		closing: closing,

@@ -10,10 +10,8 @@ import (
 
 // Pause returns true after d, or false as soon as ctx ends.
 func Pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
@@ -27,8 +25,7 @@ const RateDelay = time.Second
 func WithinRate(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		var refused *client.Error
-		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
+		if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != "rate_exceeded" {
 			return err
 		}
 		if !Pause(ctx, RateDelay) {

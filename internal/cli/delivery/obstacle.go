@@ -37,7 +37,7 @@ func FindObstacle(ctx context.Context, api *client.Client, name string, due time
 	case errors.Is(err, client.ErrNotFound):
 		return ended("the task does not exist on the server any more")
 	case err != nil:
-		return waits("%s", exit.Words{}.OneLine(exit.WithOp(err, "read "+name)))
+		return Obstacle{Why: exit.Words{}.OneLine(exit.WithOp(err, "read "+name))}
 	}
 	o := obstacleOf(t)
 	if o.Why == "" && time.Since(due) >= unstartedFor {
@@ -49,8 +49,6 @@ func FindObstacle(ctx context.Context, api *client.Client, name string, due time
 func ended(format string, args ...any) Obstacle {
 	return Obstacle{Why: fmt.Sprintf(format, args...), Failed: true, Ended: true}
 }
-
-func waits(format string, args ...any) Obstacle { return Obstacle{Why: fmt.Sprintf(format, args...)} }
 
 // obstacleOf returns the obstacle that the record of the task shows.
 func obstacleOf(t *client.Task) Obstacle {

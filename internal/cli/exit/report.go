@@ -46,8 +46,7 @@ func (w Words) Report(err error) Report {
 	if code != Interrupted {
 		r.Hint = clean(strings.TrimLeft(advice(err), ":; "))
 	}
-	var e *client.Error
-	if errors.As(err, &e) && e.Status != 0 {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status != 0 {
 		r.Problem = &Problem{
 			Status: e.Status, Code: e.Code, Detail: e.Detail, Field: e.Field, Suggestion: e.Suggestion, Allowed: e.Allowed,
 			Kind: e.Kind, Name: e.Name, Count: e.Count, ID: e.ID, State: string(e.State),

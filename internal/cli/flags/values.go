@@ -114,8 +114,7 @@ func readNumber(text string, _ *kong.Flag, into reflect.Value) error {
 // send it to no server, or send it late. An error names place, the flag or argument
 // of the name.
 func CheckName(place, kind, name string) error {
-	var field *task.FieldError
-	if errors.As(task.ValidateName(kind, name), &field) {
+	if field, ok := errors.AsType[*task.FieldError](task.ValidateName(kind, name)); ok {
 		return usage.Errorf(place, "%q: %s", name, field.Detail)
 	}
 	return nil

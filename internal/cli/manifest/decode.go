@@ -92,8 +92,7 @@ func keyField(root *yaml.Node, name string) *yaml.Node {
 }
 
 func (d *decoder) checkName(n *yaml.Node, field, name string) {
-	var invalid *task.FieldError
-	if errors.As(task.ValidateName(field, name), &invalid) {
+	if invalid, ok := errors.AsType[*task.FieldError](task.ValidateName(field, name)); ok {
 		d.refuse(n, "%s: %s", field, invalid.Detail)
 	}
 }

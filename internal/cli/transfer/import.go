@@ -315,8 +315,7 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 	t := im.total
 	im.mu.Unlock()
 	t.Seconds = took.Seconds()
-	var form *usage.Error
-	if errors.As(stopped, &form) { // no line was sent
+	if _, ok := errors.AsType[*usage.Error](stopped); ok { // no line was sent
 		return stopped
 	}
 	if im.con.JSON {

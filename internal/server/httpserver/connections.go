@@ -146,8 +146,7 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 		return true
 	default:
 	}
-	retry := time.NewTicker(evictRetry)
-	defer retry.Stop()
+	retry := time.Tick(evictRetry)
 	defer c.crowded.Store(false)
 	for {
 		c.crowded.Store(c.evictUnauthenticated(c.batch)+c.group.EvictIdlest(c.batch) == 0)
@@ -156,7 +155,7 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 			return true
 		case <-closed:
 			return false
-		case <-retry.C:
+		case <-retry:
 		}
 	}
 }
@@ -314,10 +313,8 @@ func (c *clientConn) throttle(n int) {
 	if tooMany <= 0 || c.exempt {
 		return
 	}
-	over := time.NewTimer(time.Duration(tooMany / sentRate * float64(time.Second)))
-	defer over.Stop()
 	select {
-	case <-over.C:
+	case <-time.After(time.Duration(tooMany / sentRate * float64(time.Second))):
 	case <-c.authenticated:
 	case <-c.gone:
 	}

@@ -78,8 +78,7 @@ func ListenError(flag, addr string, err error) error {
 
 // withoutOp removes net's prefix "listen tcp addr:" from an error.
 func withoutOp(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
 	}
 	return err

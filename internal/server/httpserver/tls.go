@@ -86,13 +86,12 @@ func (c *Certificates) State() (notAfter time.Time, broken bool) {
 // Watch reads the files again every few seconds, and at once after a signal on
 // hangup, until ctx ends.
 func (c *Certificates) Watch(ctx context.Context, hangup <-chan os.Signal) {
-	tick := time.NewTicker(reloadEvery)
-	defer tick.Stop()
+	tick := time.Tick(reloadEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
 			c.reload(time.Now(), false)
 		case <-hangup:
 			c.reload(time.Now(), true)

@@ -134,7 +134,7 @@ type Member struct {
 	away      time.Time         // when a heartbeat last failed
 	holder    Peer              // the process that had this name first, as its last heartbeat described it
 	silent    time.Time         // when a duplicate can take the name because the holder is silent; zero means that the holder is not silent
-	log       ownershipLog
+	logged    int               // the number of owned shards in the last log line about it
 }
 
 // New returns a process that owns no shards, until the caller calls Join or

@@ -39,8 +39,6 @@ func (m *Member) WakeLoop() {
 
 // loop runs a step whenever one is due, until Release.
 func (m *Member) loop(ctx context.Context, next time.Time) {
-	timer := time.NewTimer(time.Until(next))
-	defer timer.Stop()
 	for {
 		eager := false
 		select {
@@ -50,9 +48,9 @@ func (m *Member) loop(ctx context.Context, next time.Time) {
 			return
 		case <-m.news:
 			eager = true
-		case <-timer.C:
+		case <-time.After(time.Until(next)):
 		}
-		timer.Reset(time.Until(m.step(ctx, eager)))
+		next = m.step(ctx, eager)
 		m.count()
 	}
 }
@@ -110,7 +108,9 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	defer context.AfterFunc(m.stepContext, stop)()
 	now := time.Now()
 	if m.config.Closed() {
-		m.disownAll()
+		for i := range m.states { // without a call, because the registry is another store's
+			m.disown(i, claimState{})
+		}
 		m.nextBeat = time.Time{}
 		return now.Add(m.config.Heartbeat)
 	}
@@ -144,7 +144,7 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // a call failed
 		next = now.Add(m.config.Heartbeat / 10)
 	}
-	m.log.write(m.config.Logger, now, m)
+	m.logOwnership()
 	return next
 }
 
@@ -259,11 +259,21 @@ func (m *Member) wants(now time.Time) []bool {
 	return all
 }
 
-// disownAll removes all shards from this process without a call, because the
-// registry is another store's.
-func (m *Member) disownAll() {
-	for i := range m.states {
-		m.disown(i, claimState{})
+// logOwnership logs the number of owned shards if it has changed and this node owns
+// those that it should own. Calls that fail until then are logged by themselves.
+func (m *Member) logOwnership() {
+	held := 0
+	for i, state := range m.states {
+		if state.held != m.mine[i] {
+			return
+		}
+		if state.held {
+			held++
+		}
+	}
+	if held != m.logged {
+		m.config.Logger.Info("shard ownership changed", "shards", held, "before", m.logged, "of", len(m.states), "nodes", len(m.peers))
+		m.logged = held
 	}
 }
 
@@ -281,7 +291,7 @@ func (m *Member) disownExpired(now time.Time) {
 	}
 	if lost > 0 {
 		m.lost.Add(uint64(lost))
-		m.log = ownershipLog{logged: held}
+		m.logged = held
 		m.config.Logger.Warn("this node lost shards: their leases ended before it renewed them", "shards", lost)
 	}
 }

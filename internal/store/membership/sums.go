@@ -26,12 +26,10 @@ type sums struct {
 // call, instead of the counts of all shards.
 func (m *Member) publishSums(ctx context.Context) {
 	for {
-		pause := time.NewTimer(m.config.UntilNext(m.config.Heartbeat))
 		select {
-		case <-pause.C:
+		case <-time.After(m.config.UntilNext(m.config.Heartbeat)):
 			m.within(ctx, func(ctx context.Context) { m.config.Note("publish the counts of tasks", m.publish(ctx)) })
 		case <-ctx.Done():
-			pause.Stop()
 			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stepEnds)
 			defer stop()
 			_ = m.registry.Publish(ctx, m.self.Name, nil)

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -146,9 +145,4 @@ func (s *Store) scheduledLocked(until task.Millis) []*task.Task {
 		func(t *task.Task) bool { return t.State == task.Scheduled && t.Due <= until },
 		func(t *task.Task) task.Millis { return t.Due },
 	)
-}
-
-// compare orders by an instant, then by name, then by namespace.
-func compare(a task.Millis, ak task.Key, b task.Millis, bk task.Key) int {
-	return cmp.Or(cmp.Compare(a, b), cmp.Compare(ak.Name, bk.Name), cmp.Compare(ak.Namespace, bk.Namespace))
 }

@@ -49,7 +49,7 @@ type Store struct {
 	hints       []task.Entry          // hints of the call under way
 	log         []settings.AuditEntry // the oldest first
 	seq         uint64                // the Seq of the newest entry ever made
-	endedLeases map[task.Key]endedLease
+	endedLeases map[lease]task.Millis // when a scrub first found each ended
 	closed      bool
 }
 
@@ -64,37 +64,9 @@ func New(c Config) *Store {
 		records:     map[task.Key]*task.Task{},
 		bodies:      map[task.Key][]byte{},
 		idem:        map[idemKey]string{},
-		endedLeases: map[task.Key]endedLease{},
+		endedLeases: map[lease]task.Millis{},
 	}
 	s.settings.Store(settings.NewSettings())
-	return s
-}
-
-// Contents is the visible state of a store.
-type Contents struct {
-	Records  []*task.Task // with their bodies
-	Settings []settings.Setting
-	Audit    []settings.AuditEntry // the oldest first
-}
-
-// Restore returns a Store that holds c, as after the death of the process that
-// held its leases: each lease is reaped as of now.
-func Restore(config Config, now task.Millis, c Contents) *Store {
-	s := New(config)
-	s.settings.Store(settings.NewSettings(c.Settings...))
-	s.log = slices.Clone(c.Audit)
-	if n := len(s.log); n > 0 {
-		s.seq = s.log[n-1].Seq
-	}
-	for _, t := range c.Records {
-		s.putLocked(t)
-	}
-	for _, t := range c.Records {
-		if t.State == task.Running {
-			s.reapLocked(now, t, true)
-		}
-	}
-	s.hints = nil
 	return s
 }
 
@@ -299,7 +271,6 @@ func (s *Store) putLocked(t *task.Task) {
 func (s *Store) removeLocked(t *task.Task) {
 	delete(s.records, t.Key())
 	delete(s.bodies, t.Key())
-	delete(s.endedLeases, t.Key())
 	s.forgetKeyLocked(t)
 }
 
@@ -327,10 +298,12 @@ func (s *Store) withBodyLocked(t *task.Task) *task.Task {
 }
 
 // sortedLocked returns the records for which keep returns true, ordered by
-// when, then by name.
+// when, then by name, then by namespace.
 func (s *Store) sortedLocked(keep func(*task.Task) bool, when func(*task.Task) task.Millis) []*task.Task {
 	all := slices.Collect(maps.Values(s.records))
 	chosen := slices.DeleteFunc(all, func(t *task.Task) bool { return !keep(t) })
-	slices.SortFunc(chosen, func(a, b *task.Task) int { return compare(when(a), a.Key(), when(b), b.Key()) })
+	slices.SortFunc(chosen, func(a, b *task.Task) int {
+		return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	return chosen
 }

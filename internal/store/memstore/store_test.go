@@ -19,7 +19,7 @@ func TestStore(t *testing.T) {
 }
 
 // TestTheReferenceEqualsItself proves the comparison, not the store: commands
-// are reproducible, and Restore brings back the whole visible state.
+// are reproducible, and Refill brings back the whole visible state.
 func TestTheReferenceEqualsItself(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open:      func(*testing.T) store.Store { return memstore.New(config) },
@@ -30,7 +30,7 @@ func TestTheReferenceEqualsItself(t *testing.T) {
 }
 
 func restore(now task.Millis, c storetest.Contents) store.Store {
-	return memstore.Restore(config, now, memstore.Contents(c))
+	return storetest.Refill(memstore.New(config), now, c)
 }
 
 // reopen copies the whole visible state into a new store.

@@ -67,11 +67,6 @@ type counters struct {
 	queues     kernel.Tally
 	namespaces kernel.Tally           // the sums by namespace; not on disk
 	touched    map[task.QueueKey]bool // changed by the batch being filled
-
-	// Most batches are about one queue, so changes of the same queue are added up
-	// first: flush adds the sum to the maps.
-	last    task.QueueKey
-	pending task.Counts
 }
 
 func newCounters(all kernel.Tally) *counters {
@@ -84,7 +79,6 @@ func newCounters(all kernel.Tally) *counters {
 }
 
 func (c *counters) unfinished(schedule task.Key) int64 {
-	c.flush()
 	return c.queues[schedule.UnfinishedCounter()].States[task.Scheduled]
 }
 
@@ -92,43 +86,29 @@ func (c *counters) unfinished(schedule task.Key) int64 {
 func (c *counters) move(old, t *task.Task) { kernel.EachDelta(old, t, c.add) }
 
 func (c *counters) add(key task.QueueKey, d task.Counts) {
-	if key != c.last {
-		c.flush()
-		c.last = key
+	c.touched[key] = true
+	if c.queues.Add(key, d); !key.OfOccurrences() { // occurrences are already counted in their queue
+		c.namespaces.Add(task.QueueKey{Namespace: key.Namespace}, d)
 	}
-	c.pending.Add(d)
 }
 
-func (c *counters) flush() {
-	if c.pending == (task.Counts{}) {
-		return
-	}
-	c.touched[c.last] = true
-	if c.queues.Add(c.last, c.pending); !c.last.OfOccurrences() { // occurrences are already counted in their queue
-		c.namespaces.Add(task.QueueKey{Namespace: c.last.Namespace}, c.pending)
-	}
-	c.pending = task.Counts{}
-}
-
+// set corrects the counts of a queue, which are written again even if they were
+// wrong on the disk only.
 func (c *counters) set(key task.QueueKey, n task.Counts) {
-	c.flush()
 	before := c.queues[key]
 	for state := range n.States {
 		n.States[state] -= before.States[state]
 	}
 	n.Bytes -= before.Bytes
 	c.add(key, n)
-	c.touched[key] = true // the scrub writes them again even if they were wrong on the disk only
 }
 
 func (c *counters) namespace(name string) task.Counts {
-	c.flush()
 	return c.namespaces[task.QueueKey{Namespace: name}]
 }
 
 // count adds the counts of d's namespace to d, in O(queues).
 func (c *counters) count(d *settings.DropNamespace) {
-	c.flush()
 	for key, n := range c.queues {
 		if key.Namespace == d.Name && !key.OfOccurrences() {
 			d.Count(key.Queue, n)
@@ -137,7 +117,6 @@ func (c *counters) count(d *settings.DropNamespace) {
 }
 
 func (c *counters) write(batch *pebble.Batch) error {
-	c.flush()
 	for q := range c.touched {
 		var err error
 		if n, ok := c.queues[q]; ok {
@@ -154,7 +133,6 @@ func (c *counters) write(batch *pebble.Batch) error {
 
 // settle ends the batch and returns the counts that it changed.
 func (c *counters) settle() kernel.Tally {
-	c.flush()
 	changed := make(kernel.Tally, len(c.touched))
 	for key := range c.touched {
 		changed[key] = c.queues[key]

@@ -20,10 +20,6 @@ type endedEntry struct {
 	digest string
 }
 
-func endedEntryOf(t *task.Task) endedEntry {
-	return endedEntry{state: t.State, end: t.FinishedAt, size: t.Stored(), queue: t.Queue, digest: digest(t)}
-}
-
 // task returns the part of the record that counts and the index by end need.
 func (e endedEntry) task(key task.Key) *task.Task {
 	t := task.Remains(key, e.queue, e.state, e.size)

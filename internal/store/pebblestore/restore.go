@@ -51,7 +51,9 @@ func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string) (m Manif
 	}
 	err = errors.Join(err, fs.RemoveAll(t.temp))
 	if err != nil {
-		t.takeBack()
+		for _, name := range slices.Backward(t.moved) { // the marker first
+			_ = fs.Remove(fs.PathJoin(dir, name))
+		}
 		_ = fs.Remove(fs.PathJoin(dir, lockFile)) // while it is held
 	}
 	err = errors.Join(err, held.Close())
@@ -223,11 +225,4 @@ func (r *restore) move() error {
 func (r *restore) moveFile(name string) error {
 	r.moved = append(r.moved, name)
 	return r.fs.Rename(r.fs.PathJoin(r.temp, name), r.fs.PathJoin(r.dir, name))
-}
-
-// takeBack removes the files that were moved, the marker first.
-func (r *restore) takeBack() {
-	for _, name := range slices.Backward(r.moved) {
-		_ = r.fs.Remove(r.fs.PathJoin(r.dir, name))
-	}
 }

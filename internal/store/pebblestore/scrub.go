@@ -281,7 +281,6 @@ func (c *committer) compare(r *request) error {
 	if err != nil {
 		return err
 	}
-	c.counters.flush()
 	want, said := c.recount.Tally, maps.Clone(c.counters.queues)
 	c.recount = recount{}
 	for key := range merged(want, said, stored) {

@@ -331,7 +331,7 @@ func appendEntryValue(dst []byte, t *task.Task, in kernel.Index) []byte {
 	case kernel.ByLease:
 		return appendInstant(dst, t.Lease.Until)
 	case kernel.ByRetention:
-		return endedEntryOf(t).append(dst)
+		return endedEntry{state: t.State, end: t.FinishedAt, size: t.Stored(), queue: t.Queue, digest: digest(t)}.append(dst)
 	}
 	return dst
 }

@@ -35,7 +35,7 @@ func equalsReference(t *testing.T, openEmpty func(*testing.T) store.Store) {
 	storetest.Differential(t, storetest.Subject{
 		Open: openEmpty,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
-			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
+			return storetest.Refill(memstore.New(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}), now, c)
 		},
 		Reopens: []storetest.Reopen{
 			{Name: "close", Do: reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })},

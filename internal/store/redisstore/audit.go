@@ -35,11 +35,6 @@ func seqOf(id string) (uint64, error) {
 
 func idOf(seq uint64) string { return fmt.Sprintf("%d-%d", seq>>seqCount, seq&(1<<seqCount-1)) }
 
-// entryValue returns e as the script configure appends it.
-func entryValue(e *settings.AuditEntry) string {
-	return string(append([]byte{codec.Format}, settings.EncodeAuditEntry(e)...))
-}
-
 func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]settings.AuditEntry, error) {
 	found, err := redisconn.ReadOne(ctx, s.servers, rueidis.RedisResult.AsXRange, command)
 	if err != nil {

@@ -20,17 +20,14 @@ var _ store.PermitStore = (*Store)(nil)
 // limited queue could be delivered.
 var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 
-// listenForPermits receives the scopes to ask for, until ctx ends.
+// listenForPermits calls the watcher with each scope that this process should ask
+// for, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
-	s.member.Listen(ctx, s.servers.Keys.Asks(s.member.Process), s.permitted)
-}
-
-// permitted calls the watcher with a scope that this process should ask for.
-func (s *Store) permitted(name string) {
-	scope, ok := permits.ParseName(name)
-	if ok {
-		s.Watchers.Permits([]store.PermitScope{scope})
-	}
+	s.member.Listen(ctx, s.servers.Keys.Asks(s.member.Process), func(name string) {
+		if scope, ok := permits.ParseName(name); ok {
+			s.Watchers.Permits([]store.PermitScope{scope})
+		}
+	})
 }
 
 // Permit implements store.PermitStore, by one run of a script for each ask, all in

@@ -89,7 +89,7 @@ func differential(t *testing.T, scripts int, addrs ...string) {
 	storetest.Differential(t, storetest.Subject{
 		Open: emptied(addrs...), OrderOfRecords: true, Scripts: scripts,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
-			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
+			return storetest.Refill(memstore.New(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}), now, c)
 		},
 	})
 }

@@ -296,7 +296,7 @@ func subject(sabotage func(*saboteur), reopens ...Reopen) Subject {
 }
 
 func restore(now task.Millis, c Contents) store.Store {
-	return memstore.Restore(memstore.Config{Policy: Policy, AuditKeep: AuditKeep}, now, memstore.Contents(c))
+	return Refill(memstore.New(memstore.Config{Policy: Policy, AuditKeep: AuditKeep}), now, c)
 }
 
 // TestDifferentialCatchesEverySabotage: a checker must prove that it can find

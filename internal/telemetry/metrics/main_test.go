@@ -81,7 +81,7 @@ func full(t *testing.T) *Metrics {
 		Index: &index{},
 		Dispatch: func() dispatch.Stats {
 			s := dispatch.Stats{Running: 3, Claimed: 7, Fired: 2, Breakers: 1}
-			s.Skipped.Missed = 1
+			s.Skipped = map[string]uint64{"missed": 1}
 			return s
 		},
 		Slots:       10,

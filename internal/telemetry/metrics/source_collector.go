@@ -177,11 +177,9 @@ func (c *collection) dispatch(d dispatch.Stats, slots int) {
 	c.counter(claimsDesc, d.Moved, "moved")
 	c.counter(claimsDesc, d.Gone, "gone")
 	c.counter(occurrencesDesc, d.Fired)
-	c.counter(skippedDesc, d.Skipped.Missed, recurrence.SkippedMissed)
-	c.counter(skippedDesc, d.Skipped.Window, recurrence.SkippedWindow)
-	c.counter(skippedDesc, d.Skipped.Limit, recurrence.SkippedLimit)
-	c.counter(skippedDesc, d.Skipped.Quota, recurrence.SkippedQuota)
-	c.counter(skippedDesc, d.Skipped.Overlap, recurrence.SkippedOverlap)
+	for _, why := range []string{recurrence.SkippedMissed, recurrence.SkippedWindow, recurrence.SkippedLimit, recurrence.SkippedQuota, recurrence.SkippedOverlap} {
+		c.counter(skippedDesc, d.Skipped[why], why)
+	}
 }
 
 func (c *collection) standing(s store.Standing) {

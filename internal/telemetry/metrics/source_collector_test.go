@@ -65,7 +65,7 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 		},
 		Dispatch: func() dispatch.Stats {
 			s := dispatch.Stats{Fired: 7}
-			s.Skipped.Missed, s.Skipped.Window, s.Skipped.Limit, s.Skipped.Quota, s.Skipped.Overlap = 1, 2, 3, 5, 4
+			s.Skipped = map[string]uint64{"missed": 1, "catchup_window": 2, "catchup_limit": 3, "quota": 5, "overlap": 4}
 			return s
 		},
 	})

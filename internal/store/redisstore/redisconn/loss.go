@@ -28,8 +28,7 @@ const otherStore = "FOLIOT_STORE"
 
 // LossOf returns the Loss in err, nil if there is none.
 func LossOf(err error) *Loss {
-	var l *Loss
-	if errors.As(err, &l) {
+	if l, ok := errors.AsType[*Loss](err); ok {
 		return l
 	}
 	if reply, ok := rueidis.IsRedisErr(err); ok {

@@ -179,10 +179,8 @@ func (s *Servers) Once(ctx context.Context, limit time.Duration) (context.Contex
 
 // Pause waits for d. It returns false if ctx or the store ended first.
 func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
