@@ -209,7 +209,7 @@ func (s *Scope) tokens(a *ask) {
 	if a.number <= me.Number {
 		return
 	}
-	s.Full = min(s.Full, now+span(depth+1, interval)+ahead)
+	s.Full = min(s.Full, now+span(depth+1, s.Interval)+ahead)
 	if s.Interval != interval {
 		s.Full = now + span(min(max(s.Full-now, 0)/s.Interval, depth), interval)
 		s.Interval = interval

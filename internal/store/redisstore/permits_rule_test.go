@@ -19,25 +19,16 @@ import (
 	"github.com/foliot/foliot/internal/store/permits"
 )
 
-// scriptAtATime is the script of permits with the time as two more arguments. It
-// also orders the processes whose leases have ended, as the rule in Go does, and
-// keeps their tokens when the ask itself is ignored because it is late.
+// scriptAtATime is the script of permits with the time as two more arguments.
 func scriptAtATime(t *testing.T) string {
 	t.Helper()
 	source, err := sources.ReadFile("scripts/permits.lua")
 	fatal.If(t, err)
-	text := string(source)
-	for _, edit := range [][2]string{
-		{"redis.call('TIME')", "{ARGV[12], ARGV[13]}"},
-		{"for _, p in ipairs(dead) do", "table.sort(dead, function(p, q) return p.ends < q.ends or p.ends == q.ends and p.out < q.out end)\n  for _, p in ipairs(dead) do"},
-		{"tat = math.min(tat, now + (depth", "if #dead > 0 then redis.call('HSET', key, 'tat', string.format('%.3f', tat)) end\n  tat = math.min(tat, now + (depth"},
-	} {
-		if strings.Count(text, edit[0]) != 1 {
-			t.Fatalf("the script does not have %q once", edit[0])
-		}
-		text = strings.Replace(text, edit[0], edit[1], 1)
+	before, after, ok := strings.Cut(string(source), "redis.call('TIME')")
+	if !ok {
+		t.Fatal("the script does not read the time")
 	}
-	return text
+	return before + "{ARGV[12], ARGV[13]}" + after
 }
 
 // walk is a random history of a scope: processes ask, late, twice or never again,

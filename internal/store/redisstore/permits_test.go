@@ -15,6 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/permits"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
@@ -320,6 +321,12 @@ func TestANewRateKeepsTheDebt(t *testing.T) {
 	if r, _ := p.ask(settings.QueueSettings{Rate: 0.01, Burst: 6}, 0, 6, false); r.Tokens != 2 {
 		t.Errorf("with a deeper bucket: %+v", r)
 	}
+	for range 4 {
+		p.ask(settings.QueueSettings{Rate: 0.1, Burst: 6}, 0, 6, false)
+	}
+	if p.tokens != 4 {
+		t.Errorf("with a higher rate: %d tokens", p.tokens)
+	}
 	if r, _ := p.ask(settings.QueueSettings{Rate: 1000, Burst: 6}, 0, 0, false); r.Tokens != 0 {
 		t.Errorf("given back: %+v", r)
 	}
@@ -327,6 +334,18 @@ func TestANewRateKeepsTheDebt(t *testing.T) {
 		r, _ := p.ask(settings.QueueSettings{Rate: 1000, Burst: 6}, 0, 6, false)
 		return r.Tokens == 6
 	})
+}
+
+// TestTokensOnHandOutliveTheirProcess: it may have used them, so the bucket is full
+// only after the time of these tokens.
+func TestTokensOnHandOutliveTheirProcess(t *testing.T) {
+	c := redisClient(t)
+	p := newPartner(t, c, "n", 50*time.Millisecond)
+	r, _ := p.ask(settings.QueueSettings{Rate: 0.01, Burst: 8}, 0, 8, false)
+	left, err := c.Do(t.Context(), c.B().Pttl().Key(storeKeys.Permits(permits.Name(p.scope))[1]).Build()).AsInt64()
+	if fatal.If(t, err); r.Tokens == 0 || left < int64(r.Tokens)*99_000 {
+		t.Errorf("with %d tokens the key expires in %d ms", r.Tokens, left)
+	}
 }
 
 func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {

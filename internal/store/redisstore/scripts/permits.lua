@@ -184,13 +184,17 @@ local function tokens(interval, depth, used, ago, want)
       end
     end
   end
+  table.sort(dead, function(a, b) return a.ends < b.ends or a.ends == b.ends and a.out < b.out end)
   for _, p in ipairs(dead) do -- tokens of dead processes count as used when their leases ended
     tat = math.max(tat, p.ends) + p.out * old
+  end
+  if #dead > 0 then -- even if the ask is late
+    redis.call('HSET', key, 'tat', string.format('%.3f', tat))
   end
   for _, name in ipairs(gone) do
     redis.call('HDEL', key, name)
   end
-  tat = math.min(tat, now + (depth + 1) * interval + AHEAD)
+  tat = math.min(tat, now + (depth + 1) * old + AHEAD)
   if old ~= interval then
     tat = now + math.min(math.max(tat - now, 0) / old, depth) * interval
   end
@@ -241,7 +245,7 @@ local function tokens(interval, depth, used, ago, want)
     redis.call('HSET', key, who, text(me.out, me.used, me.ends, me.since, me.want, me.fresh, me.number, me.ready))
   end
   redis.call('HSET', key, 'tat', string.format('%.3f', tat), 'interval', string.format('%.17g', interval))
-  redis.call('PEXPIRE', key, math.ceil((math.max(tat - now, 0) + 2 * lease) / 1000))
+  redis.call('PEXPIRE', key, math.ceil((math.max(tat - now, 0) + (out + me.out) * interval + 2 * lease) / 1000))
   free = depth - math.max(tat - now, 0) / interval - out - me.out
   if free >= 1 then
     for name, p in pairs(all) do
