@@ -15,8 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/tasktest"
 )
 
-// node opens the only node of a store that syncs its disk.
-func node(b *testing.B) *Store {
+// alone opens the only node of a store that syncs its disk.
+func alone(b *testing.B) *Store {
 	b.Helper()
 	server := pgtest.New(b)
 	fatal.If(b, Migrate(context.Background(), server.URL()))
@@ -31,7 +31,7 @@ func node(b *testing.B) *Store {
 
 // BenchmarkCreate: callers create batches at the same time.
 func BenchmarkCreate(b *testing.B) {
-	s := node(b)
+	s := alone(b)
 	var made atomic.Int64
 	for _, size := range []int{1, 10, 200, 1000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -60,7 +60,7 @@ func BenchmarkCreate(b *testing.B) {
 
 // BenchmarkDeliver: one caller claims and settles batches of due tasks.
 func BenchmarkDeliver(b *testing.B) {
-	s := node(b)
+	s := alone(b)
 	const size = 200
 	ctx := context.Background()
 	for n := range b.N {

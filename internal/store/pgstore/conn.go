@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +26,7 @@ const (
 	serialization   = "40001"
 	diskFull        = "53100"
 	undefinedTable  = "42P01"
+	readOnly        = "25006"
 )
 
 // code returns the SQLSTATE of an error, "" if it has none.
@@ -37,14 +40,22 @@ func code(err error) string {
 // failure translates the error of a whole call for its caller, and nil stays nil.
 func (s *Store) failure(err error) error {
 	switch state := code(err); {
-	case err == nil, errors.Is(err, task.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case state == diskFull:
 		return fmt.Errorf("%w: PostgreSQL has no room left: %w", task.ErrFull, err)
-	case state == "" && !pgconn.SafeToRetry(err), len(state) == 5 && (state[:2] == "08" || state[:2] == "53" || state[:2] == "57" || state == "25006"):
+	case away(err), state != "" && (strings.Contains("08 53 57", state[:2]) || state == readOnly):
 		return fmt.Errorf("%w: PostgreSQL: %w", task.ErrUnavailable, err)
 	}
 	return err
+}
+
+// away reports whether err means that the server cannot be reached, or that the
+// connection broke.
+func away(err error) bool {
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }
 
 // query returns the rows of a statement.

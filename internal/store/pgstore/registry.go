@@ -1,11 +1,10 @@
 package pgstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +19,20 @@ import (
 // registry is the membership.Registry in the tables node and shard.
 type registry struct{ *Store }
 
+// nodes are the nodes by name, and the processes that found their name taken. All are
+// in one row, which each heartbeat locks.
+type nodes struct {
+	Nodes map[string]*node
+	Twins map[string]*node // also by name
+}
+
+// node is the state of a node.
+type node struct {
+	membership.Peer
+	Drained string // the nonce of the process that must own no shards
+	ByForce bool
+}
+
 // keepDead is how long a node without heartbeats stays in the list for operators, and
 // forgotten, in silences, how long it counts among the nodes.
 const (
@@ -27,153 +40,137 @@ const (
 	forgotten = 10
 )
 
-// peer is a row of the table node.
-type peer struct {
-	membership.Peer
-	drained string
-	forced  bool
-}
-
 // serverTime is the server's clock in milliseconds, rounded down: a cast to bigint
 // would round up, and now() is the begin of the transaction.
 const serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-// Beat implements membership.Registry. A heartbeat locks the rows of all nodes, so
-// heartbeats come one after the other.
+// Beat implements membership.Registry.
 func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membership.Peer, silence time.Duration) (n membership.Nodes, err error) {
-	writes := mode != membership.ReadOnly && mode != membership.ReadAll
+	if mode == membership.ReadOnly || mode == membership.ReadAll {
+		var all nodes
+		n.Now, err = readNodes(ctx, r.pool, &all, "")
+		n.Peers = all.peers(n.Now, silence, mode == membership.ReadAll)
+		return n, err
+	}
 	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		if writes {
-			if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNodes); err != nil {
-				return err
-			}
-		}
-		var now int64
-		if err := tx.QueryRow(ctx, "SELECT "+serverTime).Scan(&now); err != nil {
-			return err
-		}
-		n.Now = task.Millis(now)
-		peers, err := readPeers(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if writes {
-			n.Found, err = r.write(ctx, tx, mode, self, silence, n.Now, &peers)
-		}
-		if err == nil {
-			err = r.forget(ctx, tx, silence, n.Now, &peers, writes)
-		}
-		for _, p := range peers {
-			if !p.Dead || mode == membership.ReadAll {
-				p.Draining = p.drained != "" && p.drained == p.Nonce
-				p.Forced = p.Draining && p.forced
-				n.Peers = append(n.Peers, p.Peer)
-			}
-		}
-		return err
+		return r.changeNodes(ctx, tx, func(all *nodes, now task.Millis) bool {
+			n.Found, n.Now = all.beat(mode, self, silence, now), now
+			n.Peers = all.peers(now, silence, false)
+			return true
+		})
 	})
 	return n, err
 }
 
-// lockNodes is the lock of heartbeats. Locks of namespaces are hashes.
-const lockNodes = 1
-
-func readPeers(ctx context.Context, tx pgx.Tx) ([]peer, error) {
-	rows, err := tx.Query(ctx, "SELECT name, twin, nonce, beat, about, dead, drained, forced FROM node ORDER BY name, twin")
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p peer, err error) {
-		var name, nonce string
-		var beat int64
-		var twin, dead bool
-		var about []byte
-		if err = row.Scan(&name, &twin, &nonce, &beat, &about, &dead, &p.drained, &p.forced); err == nil {
-			err = json.Unmarshal(about, &p.Peer)
-		}
-		p.Name, p.Duplicate, p.Nonce, p.Beat, p.Dead = name, twin, nonce, task.Millis(beat), dead
-		return p, err
-	})
+// rower is a pool or a transaction.
+type rower interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// write writes the heartbeat of self. A name belongs to the first process that has it,
-// until that one leaves or is silent.
-func (r registry) write(ctx context.Context, tx pgx.Tx, mode membership.Mode, self *membership.Peer, silence time.Duration, now task.Millis, peers *[]peer) (found membership.Found, err error) {
-	at := func(twin bool) int {
-		return slices.IndexFunc(*peers, func(p peer) bool { return p.Name == self.Name && p.Duplicate == twin && !p.Dead })
+// readNodes reads the nodes and the server's clock.
+func readNodes(ctx context.Context, db rower, all *nodes, lock string) (now task.Millis, err error) {
+	var data []byte
+	if err = db.QueryRow(ctx, "SELECT nodes, "+serverTime+" FROM member"+lock).Scan(&data, &now); err == nil {
+		err = json.Unmarshal(data, all)
 	}
-	remove := func(i int) error {
-		p := (*peers)[i]
-		*peers = slices.Delete(*peers, i, i+1)
-		_, err := tx.Exec(ctx, "DELETE FROM node WHERE name = $1 AND twin = $2", p.Name, p.Duplicate)
+	return now, err
+}
+
+// changeNodes changes the nodes in a transaction, unless change returns false. A crash of
+// PostgreSQL may undo it: heartbeats are repeated, and drains wait for their audit entry.
+func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(*nodes, task.Millis) bool) error {
+	all := nodes{map[string]*node{}, map[string]*node{}}
+	if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)"); err != nil {
 		return err
 	}
-	if i := at(true); i >= 0 && (*peers)[i].Nonce == self.Nonce {
-		if err := remove(i); err != nil {
-			return 0, err
+	now, err := readNodes(ctx, tx, &all, " FOR UPDATE")
+	if err != nil || !change(&all, now) {
+		return err
+	}
+	data, err := json.Marshal(all)
+	if err == nil {
+		_, err = tx.Exec(ctx, "UPDATE member SET nodes = $1", data)
+	}
+	return err
+}
+
+// beat writes the heartbeat of self. A name belongs to the first process that has it,
+// until that one leaves or is silent.
+func (all *nodes) beat(mode membership.Mode, self *membership.Peer, silence time.Duration, now task.Millis) (found membership.Found) {
+	for name, n := range all.Twins {
+		if n.Nonce == self.Nonce || now.Sub(n.Beat) > forgotten*silence {
+			delete(all.Twins, name)
 		}
 	}
-	i := at(false)
-	ours := i >= 0 && (*peers)[i].Nonce == self.Nonce
+	for name, n := range all.Nodes {
+		if n.Beat = min(n.Beat, now); now.Sub(n.Beat) > keepDead { // after now: the clock was set back
+			delete(all.Nodes, name)
+		}
+	}
+	holder := all.Nodes[self.Name]
 	keeps := silence
 	if mode == membership.KeepName {
 		keeps = forgotten * silence
 	}
-	twin := false
-	switch {
-	case mode == membership.Leave:
-		if ours { // otherwise another process has its name by now
-			return membership.Moved, remove(i)
-		}
-		return 0, nil
-	case !ours && (mode == membership.NoName || i >= 0 && now.Sub((*peers)[i].Beat) <= keeps):
-		twin, found = true, membership.Other
-	case !ours:
-		found = membership.Moved
+	ours := holder != nil && holder.Nonce == self.Nonce
+	switch me := (&node{Peer: *self}); {
+	case mode == membership.Leave && ours:
+		delete(all.Nodes, self.Name)
+		return membership.Moved
+	case mode == membership.Leave: // another process has its name by now
+		return 0
+	case ours:
+		me.Beat, me.Drained, me.ByForce = now, holder.Drained, holder.ByForce
+		all.Nodes[self.Name] = me
+		return 0
+	case mode == membership.NoName, holder != nil && now.Sub(holder.Beat) <= keeps:
+		me.Beat = now
+		all.Twins[self.Name] = me
+		return membership.Other
+	default:
+		me.Beat = now
+		all.Nodes[self.Name] = me
+		return membership.Moved
 	}
-	p := peer{Peer: *self}
-	if !twin && i >= 0 {
-		p.drained, p.forced = (*peers)[i].drained, (*peers)[i].forced
-		*peers = slices.Delete(*peers, i, i+1)
-	}
-	p.Beat, p.Duplicate = now, twin
-	*peers = append(*peers, p)
-	slices.SortStableFunc(*peers, func(a, b peer) int { return cmp.Compare(a.Name, b.Name) })
-	about, err := json.Marshal(self)
-	if err == nil {
-		_, err = tx.Exec(ctx, `INSERT INTO node (name, twin, nonce, beat, about) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (name, twin) DO UPDATE SET nonce = excluded.nonce, beat = excluded.beat, about = excluded.about, dead = false`, self.Name, twin, self.Nonce, int64(now), about)
-	}
-	return found, err
 }
 
-// forget marks silent nodes as dead, and removes them later. A heartbeat after now was
-// written before the clock was set back: its node expires from now on.
-func (r registry) forget(ctx context.Context, tx pgx.Tx, silence time.Duration, now task.Millis, peers *[]peer, writes bool) error {
-	var b pgx.Batch
-	*peers = slices.DeleteFunc(*peers, func(p peer) bool {
-		silent := now.Sub(p.Beat)
-		gone := p.Duplicate && silent > forgotten*silence || p.Dead && silent > keepDead
-		if gone {
-			b.Queue("DELETE FROM node WHERE name = $1 AND twin = $2", p.Name, p.Duplicate)
+// peers returns the nodes in the order that membership.Nodes requires.
+func (all *nodes) peers(now task.Millis, silence time.Duration, dead bool) (list []membership.Peer) {
+	for _, name := range sortedKeys(all.Nodes) {
+		n := all.Nodes[name]
+		p := n.Peer
+		p.Dead, p.Draining = now.Sub(p.Beat) > forgotten*silence, n.Drained == p.Nonce
+		p.Forced = p.Draining && n.ByForce
+		if !p.Dead || dead {
+			list = append(list, p)
 		}
-		return gone
-	})
-	for i := range *peers {
-		p := &(*peers)[i]
-		switch silent := now.Sub(p.Beat); {
-		case silent < 0:
-			p.Beat = now
-			b.Queue("UPDATE node SET beat = $3 WHERE name = $1 AND twin = $2", p.Name, p.Duplicate, int64(now))
-		case !p.Dead && silent > forgotten*silence:
-			p.Dead = true
-			b.Queue("UPDATE node SET dead = true WHERE name = $1 AND twin = $2", p.Name, p.Duplicate)
+		if t := all.Twins[name]; t != nil && now.Sub(t.Beat) <= forgotten*silence {
+			t.Duplicate = true
+			list = append(list, t.Peer)
 		}
 	}
-	if !writes || b.Len() == 0 {
-		return nil
+	return list
+}
+
+// drain applies d, and reports whether that changed anything.
+func (all *nodes) drain(d store.Drain, silence time.Duration, now task.Millis) (changed bool, err error) {
+	n := all.Nodes[d.Node]
+	if n == nil || now.Sub(n.Beat) > silence {
+		return false, &settings.MissingError{What: "node", Name: d.Node}
 	}
-	return tx.SendBatch(ctx, &b).Close()
+	before := *n
+	if n.Drained, n.ByForce = n.Nonce, d.Force; d.Undo {
+		n.Drained, n.ByForce = "", false
+	}
+	if *n == before {
+		return false, nil
+	}
+	for name, other := range all.Nodes {
+		if d.Undo || d.Force || name != d.Node && now.Sub(other.Beat) <= silence && other.Drained != other.Nonce {
+			return true, nil
+		}
+	}
+	return false, store.ErrLastNode
 }
 
 // Lease implements membership.Registry. A hold acquires a shard that has no owner, with
@@ -234,22 +231,25 @@ func (r registry) Owners(ctx context.Context) ([]membership.Lease, error) {
 }
 
 // Publish implements membership.Registry.
-func (r registry) Publish(ctx context.Context, node string, sums []byte) error {
-	_, err := r.pool.Exec(ctx, "UPDATE node SET sums = $2 WHERE name = $1 AND NOT twin", node, sums)
+func (r registry) Publish(ctx context.Context, node string, data []byte) error {
+	sql := "INSERT INTO sums (node, data) VALUES ($1, $2) ON CONFLICT (node) DO UPDATE SET data = excluded.data"
+	if data == nil {
+		sql = "DELETE FROM sums WHERE node = $1 AND $2::bytea IS NULL"
+	}
+	_, err := r.pool.Exec(ctx, sql, node, data)
 	return err
 }
 
 // Published implements membership.Registry.
 func (r registry) Published(ctx context.Context) (map[string][]byte, error) {
-	type sums struct {
-		Name string
-		Sums []byte
-	}
-	all, err := query(ctx, r.Store, byPosition[sums], "SELECT name, sums FROM node WHERE sums IS NOT NULL")
 	of := map[string][]byte{}
-	for _, s := range all {
-		of[s.Name] = s.Sums
-	}
+	_, err := query(ctx, r.Store, func(row pgx.CollectableRow) (none struct{}, err error) {
+		var node string
+		var data []byte
+		err = row.Scan(&node, &data)
+		of[node] = data
+		return none, err
+	}, "SELECT node, data FROM sums")
 	return of, err
 }
 
@@ -291,54 +291,25 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
 	_, err := call(ctx, s, func() (none struct{}, err error) {
-		return none, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.drain(ctx, tx, now, d) })
+		return none, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			changed, refused := false, error(nil)
+			err := s.changeNodes(ctx, tx, func(all *nodes, at task.Millis) bool {
+				changed, refused = all.drain(d, s.silence(), at)
+				return changed
+			})
+			if err = errors.Join(err, refused); err != nil || !changed {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', true)"); err != nil {
+				return err
+			}
+			return audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
+		})
 	})
 	if err == nil {
 		s.notify("nodes")
 	}
 	return err
-}
-
-func (s *Store) drain(ctx context.Context, tx pgx.Tx, now task.Millis, d store.Drain) error {
-	var at int64
-	if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNodes); err != nil {
-		return err
-	}
-	if err := tx.QueryRow(ctx, "SELECT "+serverTime).Scan(&at); err != nil {
-		return err
-	}
-	peers, err := readPeers(ctx, tx)
-	if err != nil {
-		return err
-	}
-	var self *peer
-	others := false
-	for i, p := range peers {
-		if p.Duplicate || p.Dead || task.Millis(at).Sub(p.Beat) > s.silence() {
-			continue
-		}
-		if p.Name == d.Node {
-			self = &peers[i]
-		} else {
-			others = others || p.drained != p.Nonce
-		}
-	}
-	nonce := ""
-	if self != nil && !d.Undo {
-		nonce = self.Nonce
-	}
-	switch {
-	case self == nil:
-		return &settings.MissingError{What: "node", Name: d.Node}
-	case self.drained == nonce && (d.Undo || self.forced == d.Force), d.Undo && self.drained == "":
-		return nil
-	case !d.Undo && !d.Force && !others:
-		return store.ErrLastNode
-	}
-	if _, err := tx.Exec(ctx, "UPDATE node SET drained = $2, forced = $3 WHERE name = $1 AND NOT twin", d.Node, nonce, d.Force); err != nil {
-		return err
-	}
-	return audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
 }
 
 // Release gives all shards to the other nodes for good: see membership.Member. Close

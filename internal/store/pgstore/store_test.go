@@ -49,13 +49,13 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open: opened, OrderOfRecords: true, Scripts: scripts,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
-			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
+			return storetest.Refill(memstore.New(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}), now, c)
 		},
 	})
 }
 
-// nodes opens nodes of one store, and waits until they have divided the shards.
-func nodes(t *testing.T, names ...string) []*Store {
+// openNodes opens nodes of one store, and waits until they have divided the shards.
+func openNodes(t *testing.T, names ...string) []*Store {
 	t.Helper()
 	url := migrated(t)
 	all := make([]*Store, len(names))
@@ -81,7 +81,7 @@ func nodes(t *testing.T, names ...string) []*Store {
 // Each node creates tasks for all nodes. Each task is claimed by the owner of its
 // shard, which finds it in the lanes of its own shards.
 func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
-	all := nodes(t, "a", "b", "c")
+	all := openNodes(t, "a", "b", "c")
 	const each = 40
 	due := task.CeilMillis(time.Now())
 	for i, s := range all {
@@ -130,7 +130,7 @@ func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
 // What a transaction of the user creates and cancels happens if it commits, and then the
 // owners of the shards find it.
 func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
-	s := nodes(t, "a")[0]
+	s := openNodes(t, "a")[0]
 	for _, commits := range []bool{false, true} {
 		due := task.CeilMillis(s.Now()) + 1_000_000
 		name := fmt.Sprint("order-", commits)

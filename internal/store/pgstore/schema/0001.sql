@@ -69,19 +69,10 @@ CREATE TABLE shard (
     epoch bigint NOT NULL DEFAULT 0
 );
 
--- One row for each node, and one for a process that found its name taken.
-CREATE TABLE node (
-    name    text COLLATE "C" NOT NULL,
-    twin    boolean NOT NULL,
-    nonce   text   NOT NULL,
-    beat    bigint NOT NULL,
-    about   jsonb  NOT NULL,
-    dead    boolean NOT NULL DEFAULT false,
-    drained text   NOT NULL DEFAULT '', -- the nonce of the process that must own nothing
-    forced  boolean NOT NULL DEFAULT false,
-    sums    bytea,
-    PRIMARY KEY (name, twin)
-);
+-- One row: the nodes. Each heartbeat locks it.
+CREATE TABLE member (nodes jsonb NOT NULL) WITH (fillfactor = 10);
+INSERT INTO member VALUES ('{}');
+CREATE TABLE sums (node text PRIMARY KEY, data bytea NOT NULL); -- what nodes count for quotas
 
 -- One row: the version of the settings. It is locked by each edit.
 CREATE TABLE version (settings text NOT NULL);

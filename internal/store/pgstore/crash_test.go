@@ -1,0 +1,89 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
+)
+
+// A crash of PostgreSQL undoes no confirmed create. It may undo claims, whose tasks are
+// then found again, although they lie before the marks.
+func TestACrashOfPostgreSQLLosesNoTask(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	s, err := Open(t.Context(), Config{URL: server.URL()})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	redistest.Until(t, "the node owns all shards", func() bool { return len(s.mine()) == DefaultShards })
+	const tasks = 50
+	due := task.CeilMillis(s.Latest())
+	var changes []task.Change
+	for i := range tasks {
+		changes = append(changes, task.Create{Spec: tasktest.Spec(fmt.Sprint("task-", i), due)})
+	}
+	replies, err := s.Transit(t.Context(), due, store.Changes(changes))
+	fatal.If(t, err)
+	for _, r := range replies {
+		fatal.If(t, r.Err)
+	}
+	waiting := func() (names map[string]task.Lane) {
+		now := task.FloorMillis(s.Now())
+		heads, err := store.LaneHeads(t.Context(), s, now)
+		fatal.If(t, err)
+		names = map[string]task.Lane{}
+		for _, h := range heads {
+			found, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: tasks}})
+			if err != nil {
+				return nil // PostgreSQL is not back yet
+			}
+			for _, e := range found[0] {
+				names[e.Name] = e.Lane
+			}
+		}
+		return names
+	}
+	redistest.Until(t, "all tasks are due", func() bool { return len(waiting()) == tasks })
+	claimed := 0
+	for name, lane := range waiting() {
+		now := task.FloorMillis(s.Now())
+		replies, err := s.Transit(t.Context(), now, store.Claims([]task.Claim{{Key: tasktest.Key(name), Lane: lane, Token: task.Token(name), Until: now + 60_000}}))
+		fatal.If(t, err)
+		fatal.If(t, replies[0].Err)
+		claimed++
+	}
+	if left := waiting(); len(left) > 0 {
+		t.Fatalf("after the claims %d wait", len(left))
+	}
+	server.Kill()
+	if _, err := s.Transit(t.Context(), due, store.Changes(changes)); !errors.Is(err, task.ErrUnavailable) {
+		t.Errorf("without PostgreSQL: %v", err)
+	}
+	fatal.If(t, server.Restart())
+	redistest.Until(t, "each task is running or found again", func() bool {
+		counts, err := s.Counts(t.Context())
+		if err != nil {
+			return false
+		}
+		c := counts[task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}]
+		return c.States[task.Running]+c.States[task.Scheduled] == tasks && int64(len(waiting())) == c.States[task.Scheduled]
+	})
+}
+
+// At the level strict, a commit that waits for no standby is an error.
+func TestStrictNeedsAStandby(t *testing.T) {
+	s, err := Open(t.Context(), Config{URL: migrated(t), Durability: Strict})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	now := task.CeilMillis(s.Latest())
+	_, err = s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
+	if !errors.Is(err, task.ErrNotDurable) {
+		t.Errorf("got %v", err)
+	}
+}
