@@ -32,7 +32,7 @@ import (
 // Parse returns the store at a URL, or at a connection string of libpq. The schema is
 // the first one of search_path.
 func Parse(url string) (foliot.Store, error) {
-	if _, err := pgx.ParseConfig(url); err != nil { // its message does not contain the password
+	if _, err := pgstore.Parse(url); err != nil {
 		return foliot.Store{}, err
 	}
 	m := postgres.Embedded()

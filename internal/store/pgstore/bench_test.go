@@ -23,7 +23,7 @@ func alone(b *testing.B) *Store {
 	s, err := Open(context.Background(), Config{URL: server.URL()})
 	fatal.If(b, err)
 	b.Cleanup(func() { fatal.If(b, s.Close()) })
-	for len(s.mine()) < DefaultShards {
+	for len(s.mine()) < s.shards {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return s

@@ -78,7 +78,7 @@ type querier interface {
 
 // connect returns a pool of connections.
 func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig(url)
+	c, err := Parse(url)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	_ "embed"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -26,9 +23,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trustedclock"
 )
-
-// DefaultShards is the number of shards of a new store.
-const DefaultShards = 32
 
 // Config configures a Store.
 type Config struct {
@@ -127,32 +121,6 @@ type Store struct {
 	working sync.WaitGroup
 }
 
-//go:embed schema/0001.sql
-var schema string
-
-// Migrate makes the tables of a store, unless they exist.
-func Migrate(ctx context.Context, url string) error {
-	c, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer c.Close(context.WithoutCancel(ctx))
-	var there bool
-	if err := c.QueryRow(ctx, "SELECT to_regclass('meta') IS NOT NULL").Scan(&there); err != nil || there {
-		return err
-	}
-	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, schema); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, "INSERT INTO meta VALUES (1, $1, 6000, $2)", DefaultShards, rand.Text())
-		if err == nil {
-			_, err = tx.Exec(ctx, "INSERT INTO shard (n) SELECT generate_series(0, $1 - 1)", DefaultShards)
-		}
-		return err
-	})
-}
-
 // Open opens the store that c names.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
@@ -161,7 +129,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	pool, err := connect(ctx, c.URL)
 	if err != nil {
-		return nil, err
+		return nil, err // no Location: the URL is invalid
 	}
 	commits, err := connect(ctx, c.URL)
 	if err != nil {
@@ -183,21 +151,22 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		s.working.Wait()
 		pool.Close()
 		commits.Close()
-		return nil, err
+		return nil, explain("open", c.URL, err)
 	}
 	return s, nil
 }
 
 func (s *Store) open(ctx context.Context) error {
-	format, lease := 0, int64(0)
-	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease, 'foliot:' || current_schema() FROM meta").Scan(&format, &s.shards, &lease, &s.channel)
+	if err := checkServer(ctx, s.pool); err != nil {
+		return err
+	}
+	found, lease := 0, int64(0)
+	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease, 'foliot:' || current_schema() FROM meta").Scan(&found, &s.shards, &lease, &s.channel)
 	switch {
-	case code(err) == undefinedTable:
-		return errors.New("the schema has no tables: run foliot postgres migrate")
 	case err != nil:
 		return err
-	case format != 1:
-		return fmt.Errorf("the tables have format %d, and this version reads format 1: run foliot postgres migrate of the newest version", format)
+	case found != format:
+		return wrongFormat(found)
 	}
 	s.lease = time.Duration(lease) * time.Millisecond
 	s.settings.Store(&configuration{settings: settings.NewSettings()})

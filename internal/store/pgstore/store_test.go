@@ -73,7 +73,7 @@ func openNodes(t *testing.T, names ...string) []*Store {
 			}
 			n += len(s.mine())
 		}
-		return n == DefaultShards
+		return n == all[0].shards
 	})
 	return all
 }

@@ -1,5 +1,5 @@
--- The tables of a store. A schema is a store, and the connection's search_path
--- names it.
+-- The tables of a store of format 1. A schema is a store, and the connection's
+-- search_path names it.
 
 -- One row: the identity of the store, and values that all nodes share.
 CREATE TABLE meta (
@@ -89,3 +89,7 @@ CREATE TABLE permit (
     scope text COLLATE "C" PRIMARY KEY,
     state jsonb NOT NULL
 );
+
+-- The number of shards and their lease are the same for all nodes of the store.
+INSERT INTO meta (format, shards, lease, identity) VALUES (1, 32, 6000, gen_random_uuid());
+INSERT INTO shard (n) SELECT generate_series(0, 31);

@@ -1,0 +1,88 @@
+package pgstore
+
+import (
+	"context"
+	"embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// files has the SQL that makes each format of the tables from the one before. Each
+// file writes its number to meta.
+//
+//go:embed schema/*.sql
+var files embed.FS
+
+// format is the number of the newest file.
+const format = 1
+
+// Migrate gives a store the newest tables, in the first schema of search_path, which
+// it makes if it does not exist.
+func Migrate(ctx context.Context, url string) error {
+	_, err := Plan(ctx, url, true)
+	return err
+}
+
+// Plan returns the SQL of Migrate, "" if the tables are the newest. If run is set, it
+// runs the SQL.
+func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
+	pool, err := Parse(url)
+	if err != nil {
+		return "", err
+	}
+	c, err := pgx.ConnectConfig(ctx, pool.ConnConfig)
+	if err != nil {
+		return "", explain("migrate", url, err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if err := checkServer(ctx, tx); err != nil {
+			return err
+		}
+		if sql, err = missing(ctx, tx); err == nil && run {
+			_, err = tx.Exec(ctx, sql)
+		}
+		return err
+	})
+	return sql, explain("migrate", url, err)
+}
+
+// target is the first schema of search_path, quoted, although PostgreSQL skips it if it
+// does not exist. The lock ends with the transaction.
+const target = `SELECT name, to_regnamespace(name) IS NULL, to_regclass(name || '.meta') IS NOT NULL
+	FROM pg_advisory_xact_lock(hashtext('foliot migrate')), split_part(current_setting('search_path'), ',', 1) AS first, quote_ident(CASE
+		WHEN first IN ('"$user"', '$user') THEN coalesce(current_schema(), 'public')
+		WHEN first LIKE '"%' THEN trim('"' FROM first) ELSE lower(trim(first)) END) AS name`
+
+// missing returns the SQL that makes the newest tables.
+func missing(ctx context.Context, tx pgx.Tx) (sql string, err error) {
+	schema, isNew, hasTables, from := "", false, false, 0
+	if err := tx.QueryRow(ctx, target).Scan(&schema, &isNew, &hasTables); err != nil {
+		return "", err
+	}
+	if hasTables {
+		if err := tx.QueryRow(ctx, "SELECT format FROM "+schema+".meta").Scan(&from); err != nil || from == format {
+			return "", err
+		} else if from > format {
+			return "", wrongFormat(from)
+		}
+	}
+	if isNew {
+		sql = "CREATE SCHEMA " + schema + ";\n"
+	}
+	sql += "SET LOCAL search_path = " + schema + ";\n"
+	for n := from + 1; n <= format; n++ {
+		text, err := files.ReadFile(fmt.Sprintf("schema/%04d.sql", n))
+		if err != nil {
+			return "", err
+		}
+		sql += string(text)
+	}
+	return sql, nil
+}
+
+// wrongFormat is the error for tables of another format.
+func wrongFormat(found int) error {
+	return fmt.Errorf("the tables have format %d, and this version needs format %d: run foliot postgres migrate, or use the newest version", found, format)
+}

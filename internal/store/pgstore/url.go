@@ -1,0 +1,90 @@
+package pgstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Example is a URL, for messages.
+const Example = "postgres://USER:PASSWORD@HOST/DATABASE?search_path=SCHEMA"
+
+// Parse returns the settings of connections to a URL, or to a connection string of
+// libpq. Errors quote nothing, because a password with an @ or a / splits the URL, so
+// any part may contain a piece of it.
+func Parse(text string) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(text)
+	if err != nil || strings.Contains(c.ConnConfig.Host+c.ConnConfig.Database, "@") {
+		return nil, errors.New("the URL of a PostgreSQL cannot be parsed: check its parameters, and in a password write %40 for @, %2F for /, %3A for :, %3F for ? and %25 for %, such as " + Example)
+	}
+	c.ConnConfig.ConnectTimeout = cmp.Or(c.ConnConfig.ConnectTimeout, 3*time.Second) // otherwise minutes
+	return c, nil
+}
+
+// Location returns the hosts, the database and the search_path of a valid URL.
+func Location(text string) string {
+	scheme, rest, is := strings.Cut(text, "://")
+	if !is { // a connection string of libpq
+		return "PostgreSQL"
+	}
+	if i := strings.IndexAny(rest, "@/"); i >= 0 && rest[i] == '@' {
+		rest = rest[i+1:]
+	}
+	at, params, _ := strings.Cut(rest, "?")
+	for param := range strings.SplitSeq(params, "&") {
+		if strings.HasPrefix(param, "search_path=") {
+			at += "?" + param
+		}
+	}
+	return scheme + "://" + at
+}
+
+// remedies has the advice for errors of PostgreSQL, by SQLSTATE.
+var remedies = map[string]string{
+	undefinedTable: "the schema has no tables: run foliot postgres migrate",
+	"28P01":        "pass a valid user and password, USER:PASSWORD@ before the host",
+	"28000":        "pass a valid user and password, USER:PASSWORD@ before the host, and allow the user in pg_hba.conf",
+	"3D000":        "correct the name of the database after the host, or create it: CREATE DATABASE",
+	"42501":        "grant the user CREATE on the database for foliot postgres migrate, and all rights on the schema and its tables",
+	"42703":        "another program has a table of this name: name a schema of its own with search_path",
+}
+
+// explain names the store to an error of an action, and adds advice.
+func explain(action, url string, err error) error {
+	if err == nil {
+		return nil
+	}
+	remedy := ""
+	if refused, is := errors.AsType[*pgconn.PgError](err); is {
+		err, remedy = refused, ": "+cmp.Or(remedies[refused.Code], "this is an error of PostgreSQL itself: check its log")
+	} else if absent, is := errors.AsType[*pgconn.ConnectError](err); is {
+		lines := slices.Compact(strings.Split(absent.Unwrap().Error(), "\n")) // one for each address, with TLS and without
+		err, remedy = errors.New(strings.Join(lines, "; ")), ": check that it runs, that the address and sslmode are correct, and that no firewall blocks the connection"
+	}
+	return fmt.Errorf("%s the store at %s: %w%s", action, Location(url), err, remedy)
+}
+
+// checkServer refuses a server that cannot hold a store.
+func checkServer(ctx context.Context, db interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) error {
+	number, version, readOnly := 0, "", false
+	err := db.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version'), current_setting('transaction_read_only')::bool").Scan(&number, &version, &readOnly)
+	switch {
+	case err != nil:
+		return err
+	case number < 140000:
+		return fmt.Errorf("PostgreSQL %s is too old: use PostgreSQL 14 or newer", version)
+	case readOnly:
+		return errors.New("PostgreSQL takes no writes, because it is a standby, or default_transaction_read_only is on: pass the address of the primary, or all addresses with target_session_attrs=read-write after a ?")
+	}
+	return nil
+}
