@@ -47,7 +47,7 @@ func (c *configCmd) Run(con *console.Console, parsed *kong.Context, file *config
 	if _, err := server.Check(cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return from.Locate(err)
 	}
-	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {
+	if note := flags.UnusedData(from, cfg.Servers()); note != "" {
 		con.Notef("%s", note)
 	}
 	if con.JSON {

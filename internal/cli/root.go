@@ -61,6 +61,7 @@ type cli struct {
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
+	Postgres  admin.Postgres   `cmd:"" group:"admin" help:"Make the tables of a store in PostgreSQL."`
 	Context   admin.Context    `cmd:"" group:"admin" help:"Name the servers that you call, and choose one."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
 	Apply     apply.Command    `cmd:"" group:"admin" help:"Make namespaces, queues and schedules equal to files."`
@@ -198,7 +199,7 @@ func newParser(line *cli, file *config.Values) *kong.Kong {
 			{Key: "serve-file", Title: "Configuration:"},
 			{Key: "serve-listen", Title: "Clients and access:"},
 			{Key: "serve-store", Title: "Storage and retention:"},
-			{Key: "serve-redis", Title: "Storage in Redis or Valkey, shared by several servers:"},
+			{Key: "serve-redis", Title: "Storage in Redis, Valkey or PostgreSQL, shared by several servers:"},
 			{Key: "serve-deliver", Title: "Deliveries:"},
 			{Key: "serve-watch", Title: "Logs, metrics and traces:"},
 		}),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -25,9 +26,9 @@ func (serveCmd) Help() string {
 	return `Runs the server until SIGTERM or SIGINT. Then it starts no more attempts, waits up to --grace for the running ones, and exits with 0.
 An attempt that does not end in time is repeated after the next start. A second signal stops the server at once.
 
-Servers with the same Redis in --store share its tasks: each server delivers a part of them and accepts requests for all. If a
-server stops or crashes, the others take over. Before you use a Redis, check it with foliot doctor redis. foliot cluster nodes
-lists the servers.
+Servers with the same Redis or PostgreSQL in --store share its tasks: each server delivers a part of them and accepts requests
+for all. If a server stops or crashes, the others take over. Before you use a Redis, check it with foliot doctor redis. Before you
+use a PostgreSQL, run foliot postgres migrate. foliot cluster nodes lists the servers.
 
 A flag overrides its variable, a variable overrides the file of --config, and the file overrides the default. foliot config
 prints the resulting configuration.
@@ -50,7 +51,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console.Console, parsed *kong.C
 	if err != nil {
 		return err
 	}
-	if note := flags.UnusedData(from, cfg.Redis != nil); note != "" {
+	if note := flags.UnusedData(from, cfg.Servers()); note != "" {
 		con.Notef("%s", note)
 	}
 	log := redact.NewLogger(con.Err, c.LogFormat, c.LogLevel)
@@ -74,7 +75,7 @@ type serveReply struct {
 	URL        string `json:"url"`
 	PID        int    `json:"pid"`
 	Data       string `json:"data,omitempty"`
-	Store      string `json:"store,omitempty"` // a Redis, without its password
+	Store      string `json:"store,omitempty"` // a Redis or PostgreSQL, without its password
 	Durability string `json:"durability"`
 }
 
@@ -87,10 +88,7 @@ func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *se
 	}
 	url := scheme + httpserver.ReachableAddr(s.Addr())
 	if con.JSON {
-		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.Node.Store.Standing().Durability}
-		if cfg.Redis != nil {
-			reply.Store = cfg.Redis.String()
-		}
+		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Store: cfg.Servers(), Durability: s.Node.Store.Standing().Durability}
 		_ = con.Object(reply) // the server runs even if its output has no reader
 		return
 	}
@@ -99,12 +97,10 @@ func (c *serveCmd) printAddresses(con *console.Console, cfg config.Config, s *se
 		con.Linef("--listen %s names no host, so only this machine can connect; 0.0.0.0:%d listens on all addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
 	}
 	switch {
-	case cfg.Redis != nil:
-		con.Linef("tasks in %s", cfg.Redis)
 	case cfg.InMemory():
 		con.Linef("tasks in memory: they are lost when the server stops")
 	default:
-		con.Linef("tasks in %s", cfg.Dir)
+		con.Linef("tasks in %s", cmp.Or(cfg.Dir, cfg.Servers()))
 	}
 	con.Linef("web page at %s/ui/", url)
 	con.Linef("process %d; to stop it, press Ctrl-C or run kill %d", os.Getpid(), os.Getpid())

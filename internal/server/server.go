@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/engine/directory"
 	"github.com/foliot/foliot/internal/engine/memory"
+	"github.com/foliot/foliot/internal/engine/postgres"
 	"github.com/foliot/foliot/internal/engine/redis"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/outgoing"
@@ -119,7 +120,7 @@ func Check(cfg config.Config, log *slog.Logger) (f files, err error) {
 	case cfg.Redis != nil:
 		f.Redis = cfg.Shared
 		err = cfg.Redis.Configure(&f.Redis)
-	case !cfg.InMemory():
+	case cfg.Dir != "":
 		err = fileaccess.CheckDataDir("--data", cfg.Dir)
 	}
 	return f, err
@@ -132,11 +133,16 @@ func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err er
 	c := s.cfg.Store
 	c.Logger, c.OnSync = s.log, s.metrics.Sync
 	var m engine.Medium = memory.Medium{}
+	address, apis := advertised(s.listener.Addr()), func() []string { return apisOf(s.listener.Addr()) }
 	switch {
 	case s.cfg.Redis != nil:
-		shared.Address, shared.APIs = advertised(s.listener.Addr()), func() []string { return apisOf(s.listener.Addr()) }
+		shared.Address, shared.APIs = address, apis
 		m = redis.Medium{Config: shared}
-	case !s.cfg.InMemory():
+	case s.cfg.Postgres.URL != "":
+		shared := s.cfg.Postgres
+		shared.Address, shared.APIs = address, apis
+		m = postgres.Medium{Config: shared}
+	case s.cfg.Dir != "":
 		if err := fileaccess.CloseDataDir("--data", s.cfg.Dir); err != nil {
 			return err
 		}
@@ -149,6 +155,8 @@ func (s *Server) openNode(ctx context.Context, shared redisstore.Config) (err er
 		return nil
 	case s.cfg.Redis != nil:
 		return s.cfg.Redis.Explain("open", err)
+	case s.cfg.Postgres.URL != "":
+		return err // which names the store
 	}
 	return fileaccess.Placed("--data", err)
 }

@@ -54,7 +54,7 @@ func (c *Restore) Run(ctx context.Context, con *console.Console, parsed *kong.Co
 		err = fileaccess.CheckPlace("--data", dir)
 	}
 	if err == nil {
-		err = flags.CheckStore("restore a Redis from its own files; to move tasks from a directory into it, use `foliot export` and `foliot import`")
+		err = flags.CheckStore("restore that store from its own backups; to move tasks from a directory into it, use `foliot export` and `foliot import`")
 	}
 	if err != nil {
 		return err

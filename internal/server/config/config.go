@@ -18,6 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/pgstore"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -36,10 +37,11 @@ type Config struct {
 	BootstrapToken string         // the file with the first token, or ""
 	Insecure       bool           // the operator accepts to listen without tokens or TLS
 
-	Dir    string            // empty means that the tasks are not in a directory
-	Redis  *redisurl.URL     // nil means that the tasks are not in a Redis; if Dir is empty too, they are in memory
-	Shared redisstore.Config // of the store in Redis, without the parts of its URL
-	Store  engine.StoreConfig
+	Dir      string            // empty means that the tasks are not in a directory
+	Redis    *redisurl.URL     // nil means that the tasks are not in a Redis
+	Shared   redisstore.Config // of the store in Redis, without the parts of its URL
+	Postgres pgstore.Config    // without a URL, the tasks are not in PostgreSQL; if they are nowhere, they are in memory
+	Store    engine.StoreConfig
 
 	API      api.Config
 	Dispatch dispatch.Config
@@ -63,10 +65,15 @@ func (f *Flags) Resolve() (cfg Config, err error) {
 	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
-	if redisurl.Is(f.Store) {
+	switch SharedStore(f.Store) {
+	case redisName:
 		cfg.Redis, cfg.Shared, err = f.redisStore()
-	} else if cfg.Dir, err = f.directory(); err == nil {
-		err = f.checkNoRedis()
+	case postgresName:
+		cfg.Postgres, err = f.postgresStore()
+	default:
+		if cfg.Dir, err = f.directory(); err == nil {
+			err = f.checkNotShared()
+		}
 	}
 	if err != nil {
 		return cfg, err
@@ -108,7 +115,7 @@ func (f *Flags) directory() (string, error) {
 	case f.Store == "memory:":
 		return "", nil
 	case isURL && len(scheme) > 1: // one letter is a Windows drive
-		return "", usage.Errorf("--store", "%q is not a store: pass memory:, a directory or the URL of a Redis, such as %s", redact.Text(f.Store), redisurl.Example)
+		return "", usage.Errorf("--store", "%q is not a store: pass memory:, a directory or the URL of a Redis or PostgreSQL, such as %s", redact.Text(f.Store), redisurl.Example)
 	case f.Store != "":
 		dir = f.Store
 	case dir == "":
@@ -117,17 +124,30 @@ func (f *Flags) directory() (string, error) {
 	return LocalDir("--data", dir)
 }
 
-// LocalDir returns the full path of a directory. It refuses the URL of a Redis,
+// LocalDir returns the full path of a directory. It refuses the URL of a server,
 // which would otherwise become a directory of a strange name.
 func LocalDir(flag, dir string) (string, error) {
-	if redisurl.Is(dir) {
-		return "", usage.Errorf(flag, "a directory is required, but this is the URL of a Redis: only foliot serve --store and foliot doctor redis accept one")
+	if kind := SharedStore(dir); kind != "" {
+		command := map[string]string{redisName: "foliot doctor redis", postgresName: "foliot postgres migrate"}[kind]
+		return "", usage.Errorf(flag, "a directory is required, but this is the URL of %s: only foliot serve --store and %s accept one", kind, command)
 	}
 	return filepath.Abs(dir)
 }
 
+// Servers returns the address of the servers that hold the tasks, without
+// credentials, or "" if the tasks are in this process or in a directory.
+func (c *Config) Servers() string {
+	switch {
+	case c.Redis != nil:
+		return c.Redis.String()
+	case c.Postgres.URL != "":
+		return pgstore.Location(c.Postgres.URL)
+	}
+	return ""
+}
+
 // InMemory reports whether the tasks are lost when the process ends.
-func (c *Config) InMemory() bool { return c.Dir == "" && c.Redis == nil }
+func (c *Config) InMemory() bool { return c.Dir == "" && c.Servers() == "" }
 
 // firstToken is the instruction to create the first token.
 const firstToken = "make one with `(umask 077; foliot token generate > operator.token)` and pass it with --bootstrap-token-file operator.token"
@@ -219,7 +239,7 @@ func (c *Config) CheckOpen(secured bool) error {
 // check must not create it. first reports whether the server will make a first
 // token.
 func (c *Config) CheckUnopened(first bool) error {
-	if c.Redis != nil {
+	if c.Servers() != "" {
 		return nil
 	}
 	if c.Dir != "" {

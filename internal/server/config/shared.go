@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store/pgstore"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -24,6 +25,24 @@ const (
 	minShardLease = 500 * time.Millisecond
 	maxShardLease = 10 * time.Minute // a minute without a heartbeat is already long
 )
+
+// The kinds of stores that servers share, as messages name them.
+const (
+	redisName    = "a Redis"
+	postgresName = "PostgreSQL"
+)
+
+// SharedStore returns the kind of store that a value of --store means as a URL,
+// perhaps an invalid one, or "" if servers cannot share it.
+func SharedStore(text string) string {
+	switch scheme, _, is := strings.Cut(strings.ToLower(text), ":"); {
+	case redisurl.Is(text):
+		return redisName
+	case is && (scheme == "postgres" || scheme == "postgresql"):
+		return postgresName
+	}
+	return ""
+}
 
 // nodeName matches valid names of servers, which need no quotes in keys, URLs
 // and logs.
@@ -45,16 +64,22 @@ func (f *Flags) redisStore() (*redisurl.URL, redisstore.Config, error) {
 		}
 		c.Durability = u.Durability
 	}
-	switch {
-	case c.Node != "" && !nodeName.MatchString(c.Node):
-		return nil, c, usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", c.Node)
-	case c.ShardLease < minShardLease || c.ShardLease > maxShardLease:
+	if c.ShardLease < minShardLease || c.ShardLease > maxShardLease {
 		return nil, c, usage.Errorf("--shard-lease", "%v is not between %v and %v", c.ShardLease, minShardLease, maxShardLease)
 	}
-	if c.Node == "" {
-		c.Node = inventNode()
+	c.Node, err = f.node()
+	return &u, c, err
+}
+
+// node returns the name of this server.
+func (f *Flags) node() (string, error) {
+	switch {
+	case f.Node == "":
+		return inventNode(), nil
+	case !nodeName.MatchString(f.Node):
+		return "", usage.Errorf("--node", "%q is not a valid name: use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or a digit", f.Node)
 	}
-	return &u, c, nil
+	return f.Node, nil
 }
 
 // inventNode returns a name that begins with the host's name and that no other
@@ -74,9 +99,30 @@ func inventNode() string {
 	return host + "-" + strings.ToLower(rand.Text()[:8])
 }
 
-// checkNoRedis refuses flags about Redis if the store is not a Redis, because
+// postgresStore returns the settings of the store in the PostgreSQL of --store.
+func (f *Flags) postgresStore() (c pgstore.Config, err error) {
+	const fixed = "foliot postgres migrate has fixed it for all servers of this PostgreSQL: do not pass this flag"
+	c = pgstore.Config{URL: f.Store, Durability: pgstore.Durability(f.Durability)}
+	c.Node, err = f.node()
+	_, invalid := pgstore.Parse(f.Store)
+	switch {
+	case !strings.HasPrefix(f.Store, "postgres://") && !strings.HasPrefix(f.Store, "postgresql://"): // not a URL for the driver
+		err = usage.Errorf("--store", "the URL of a PostgreSQL begins with postgres:// or postgresql://, such as %s", pgstore.Example)
+	case invalid != nil:
+		err = usage.Errorf("--store", "%v", invalid)
+	case f.Shards != 0:
+		err = usage.Errorf("--shards", fixed)
+	case f.ShardLease != 6*time.Second:
+		err = usage.Errorf("--shard-lease", fixed)
+	case f.RedisUnsafe:
+		err = usage.Errorf("--redis-unsafe", "this flag is for a Redis, and --store is PostgreSQL: do not pass it")
+	}
+	return c, err
+}
+
+// checkNotShared refuses flags about shared stores if the store is none, because
 // the operator would otherwise believe that they have an effect.
-func (f *Flags) checkNoRedis() error {
+func (f *Flags) checkNotShared() error {
 	for _, flag := range []struct {
 		name string
 		said bool
@@ -88,7 +134,7 @@ func (f *Flags) checkNoRedis() error {
 		{"--redis-unsafe", f.RedisUnsafe},
 	} {
 		if flag.said {
-			return usage.Errorf(flag.name, "this flag is for servers that share a Redis: pass its URL with --store, such as redis://127.0.0.1:6379")
+			return usage.Errorf(flag.name, "this flag is for servers that share a Redis or PostgreSQL: pass its URL with --store, such as redis://127.0.0.1:6379")
 		}
 	}
 	return nil
