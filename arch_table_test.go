@@ -36,6 +36,12 @@ var layers = []layer{
 		why:   "a program that keeps its timers in a Redis links neither a database nor the API",
 	},
 	{
+		path: "postgres", may: []string{".", "internal/engine", "internal/engine/postgres", "internal/store/pgstore"}, shipped: true,
+		tech:  []string{"github.com/jackc/pgx/v5"}, // Tx takes a transaction of a program
+		tests: []string{"internal/redistest", "internal/servertest/pgtest"},
+		why:   "a program that keeps its timers in PostgreSQL links neither another store nor the API",
+	},
+	{
 		path: "admin", may: []string{
 			".", "internal/api", "internal/buildinfo", "internal/engine", "internal/page", "internal/settings", "internal/task",
 		},
@@ -305,6 +311,12 @@ var layers = []layer{
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec, lowwater and permits",
 	},
 	{
+		path: "internal/store/pgstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/trustedclock", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/permits", "internal/store/quota", "internal/store/serverclock"},
+		tech: []string{"github.com/jackc/pgx/v5"},
+		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
+		size: "each change is one transaction over records, leases, news and counts: the statements share their columns and connections",
+	},
+	{
 		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, failing}, tech: testTools,
 		why:  "the suite knows only the contract: a suite that used one store could not judge all stores alike",
 		size: "a suite: a file for each part of the contract, and each is read alone",
@@ -388,6 +400,10 @@ var layers = []layer{
 		why:  "a program that uses only a Redis links no other store",
 	},
 	{
+		path: "internal/engine/postgres", may: []string{"internal/buildinfo", "internal/engine", "internal/store/pgstore"},
+		why: "a program that uses only PostgreSQL links no other store",
+	},
+	{
 		path: "internal/outgoing", may: []string{"internal/engine", "internal/task", "internal/webhook"},
 		tests: []string{"internal/settings", "internal/store/memstore"},
 		why:   "the server and programs send with the same secrets and the same closed addresses: neither the API nor a store is known here",
@@ -403,7 +419,7 @@ var layers = []layer{
 		path: "internal/server/config",
 		may: []string{
 			"internal/api", "internal/dispatch", "internal/engine", "internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl",
-			"internal/store", "internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/timespan", "internal/usage", "internal/webhook",
+			"internal/store", "internal/store/pgstore", "internal/store/redisstore", "internal/task", "internal/telemetry/tracing", "internal/timespan", "internal/usage", "internal/webhook",
 		},
 		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
 		why:  "a configuration is checked without opening a file or store, and holds the Config of each part: the package above makes a server of it",
@@ -564,10 +580,10 @@ var layers = []layer{
 		may: []string{
 			"client", "client/admin", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags",
 			"internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
-			"internal/store/redisstore", "internal/task", "internal/timespan", "internal/usage", "internal/wire", "internal/wire/fields",
+			"internal/store/pgstore", "internal/store/redisstore", "internal/task", "internal/timespan", "internal/usage", "internal/wire", "internal/wire/fields",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
-		why:  "a command is a client of the server: a store is opened only for the first token and after a loss of Redis",
+		why:  "a command is a client of the server: a store is opened only for the first token, after a loss of Redis, and to make tables",
 	},
 	{
 		path: "internal/cli/receive",
@@ -599,7 +615,7 @@ var layers = []layer{
 		why: "the binary is the command line and nothing else",
 	},
 	{
-		path: "examples/...", may: []string{".", "admin", "client", "dir", "foliottest", "idle", "metrics", "redis", "remote", "traces", "webhook", "wheel"}, tech: []string{"any"},
+		path: "examples/...", may: []string{".", "admin", "client", "dir", "foliottest", "idle", "metrics", "postgres", "redis", "remote", "traces", "webhook", "wheel"}, tech: []string{"any"},
 		why: "an example is written as by a user, and a user cannot import internal packages",
 	},
 }
@@ -630,7 +646,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 const leaving, failing = "internal/quick", "internal/fatal"
 
 // wiring lists the packages that may import stores.
-var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/engine/directory", "internal/engine/memory", "internal/engine/redis", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/engine/directory", "internal/engine/memory", "internal/engine/postgres", "internal/engine/redis", "internal/server/redisurl", "internal/fileaccess", "postgres"}
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.
