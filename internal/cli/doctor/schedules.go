@@ -9,9 +9,13 @@ import (
 	"github.com/foliot/foliot/internal/cli/wording"
 )
 
+// examinedSchedules bounds the number of schedules of a namespace that are read.
+const examinedSchedules = 10_000
+
 // schedulesFound summarizes the schedules of a namespace.
 type schedulesFound struct {
 	examined int
+	more     bool // some were not examined
 	stuck    int
 	problem  *client.Schedule // the first that is stuck; nil if none is
 	overdue  int
@@ -25,6 +29,9 @@ func (r *Report) schedules(ctx context.Context, api *client.Client, at time.Time
 	for s, err := range api.Schedules.List(ctx, client.ScheduleQuery{}) {
 		if err != nil {
 			return r.unread("schedules", err)
+		}
+		if found.more = found.examined == examinedSchedules; found.more {
+			break
 		}
 		found.take(s, at)
 	}
@@ -67,8 +74,11 @@ func (s *schedulesFound) words(where string, others bool) string {
 	if others {
 		rest = "; --namespace NAME examines another namespace"
 	}
-	if s.examined == 0 {
+	switch {
+	case s.examined == 0:
 		return where + " has none" + rest
+	case s.more:
+		return fmt.Sprintf("of the first %d in %s, none is overdue or stuck; the other schedules were not examined%s", s.examined, where, rest)
 	}
 	return fmt.Sprintf("%d in %s, none overdue or stuck%s", s.examined, where, rest)
 }
