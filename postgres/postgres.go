@@ -40,8 +40,8 @@ func Parse(url string) (foliot.Store, error) {
 	return engine.NewStore(m).(foliot.Store), nil
 }
 
-// Tx returns a Scheduler whose calls read and write in a transaction of the program, in
-// the same database as the store of node. Their changes happen if tx commits: the
+// Tx returns a Scheduler that reads and writes in a transaction of the program, in the
+// same database as the store of node. Their changes happen if tx commits: the
 // durability is that of the commit. If a call returns an error of the database, tx can
 // only be rolled back, as after any statement that fails. Calls wait for each other, and
 // the program must not use tx during a call. Queues are no part of a transaction.

@@ -18,7 +18,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The classes and codes of SQLSTATE that a call tells apart.
+// The codes of SQLSTATE that calls treat in different ways.
 const (
 	uniqueViolation = "23505"
 	lockTimeout     = "55P03"
@@ -103,7 +103,7 @@ const poolSize = 5
 // warned is the key of the last warning on a connection.
 const warned = "foliot.warned"
 
-// Durability is what a nil error of a change means.
+// Durability is the meaning of a nil error of a change.
 type Durability string
 
 // The levels.

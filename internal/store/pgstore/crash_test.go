@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/tasktest"
 )
 
-// A crash of PostgreSQL undoes no confirmed create. It may undo claims, whose tasks are
-// then found again, although they lie before the marks.
+// A crash of PostgreSQL undoes no confirmed create. It may undo claims. Then
+// the tasks are found again, although they lie before the marks.
 func TestACrashOfPostgreSQLLosesNoTask(t *testing.T) {
 	server := pgtest.New(t)
 	fatal.If(t, Migrate(t.Context(), server.URL()))

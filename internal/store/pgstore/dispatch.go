@@ -31,8 +31,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	})
 }
 
-// retire makes a step of tasks whose time has come, at most limit, and returns how
-// many it changed.
+// retire makes a step of overdue tasks, at most limit, and returns how many it
+// changed.
 func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, sql string) (int, error) {
 	keys, err := query(ctx, s, func(row pgx.CollectableRow) (k task.Key, err error) {
 		var text string

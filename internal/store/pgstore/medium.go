@@ -136,7 +136,7 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 	return err
 }
 
-// unfinished returns the number of unfinished occurrences of a schedule, whose names
+// unfinished returns the number of unfinished occurrences of a schedule. Their names
 // follow one another.
 func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error) {
 	from := schedule.Namespace + "/" + schedule.Name[1:] + "@"

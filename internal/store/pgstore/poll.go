@@ -72,7 +72,7 @@ func (s *Store) poll(ctx context.Context) error {
 	s.clocks.Observe("", micros, sent, s.clocks.Monotonic())
 	s.last = next
 	s.waits.Store(waits)
-	if !s.started.Equal(started) { // a crash may have undone claims, whose tasks lie below the marks
+	if !s.started.Equal(started) { // a crash may have undone claims of tasks below the marks
 		if err := s.survey(ctx, s.mine()); err != nil {
 			return err
 		}

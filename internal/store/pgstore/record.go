@@ -69,7 +69,7 @@ func (s *Store) shardOf(k task.Key) int16 {
 	return int16(hash(k.Namespace+"/"+name) % uint64(s.shards))
 }
 
-// laneOf returns the hash of a lane. Nobody finds two equal ones of a given lane.
+// laneOf returns the hash of a lane. No user can find another lane with the hash of a given one.
 func laneOf(l task.Lane) int64 {
 	return int64(hash(fmt.Sprintf("%s/%s/%d/%s", l.Namespace, l.Queue, l.Priority, l.Destination)))
 }

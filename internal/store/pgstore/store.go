@@ -30,7 +30,7 @@ type Config struct {
 	// Required.
 	URL string
 
-	// Durability says what a nil error of a change means. Default: Default.
+	// Durability defines the meaning of a nil error of a change. Default: Default.
 	Durability Durability
 
 	// Policy says how long records are kept after their end, where zero fields have

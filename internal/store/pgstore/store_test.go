@@ -31,7 +31,7 @@ func migrated(t *testing.T) string {
 	return url
 }
 
-// opened returns an empty store whose time the tests set.
+// opened returns an empty store. The tests set its time.
 func opened(t *testing.T) store.Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{URL: migrated(t), Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true})
@@ -127,8 +127,8 @@ func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
 	}
 }
 
-// What a transaction of the user creates and cancels happens if it commits, and then the
-// owners of the shards find it.
+// The changes of a user's transaction happen if it commits, and then the owners of the
+// shards find them.
 func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
 	s := openNodes(t, "a")[0]
 	for _, commits := range []bool{false, true} {

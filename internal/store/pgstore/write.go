@@ -39,14 +39,14 @@ type row struct {
 	running          bool
 	record, body     []byte // record: nil removes the record
 	ended, idem      []byte
-	bodies, lease    int16 // what happens to the body and to the lease
+	bodies, lease    int16 // the changes of the body and of the lease
 	owner, token     *string
 	earliest, until  int64
 	news             string
 	home             *string // of a new record: the field of its namespace's setting
 }
 
-// What happens to the body and to the lease.
+// The changes of the body and of the lease.
 const (
 	keep int16 = iota
 	put
@@ -224,7 +224,7 @@ WITH u AS (SELECT * FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[],
 SELECT CASE WHEN done.ord IS NULL THEN 1 ELSE 0 END::smallint FROM u LEFT JOIN done USING (ord) ORDER BY u.ord`
 )
 
-// class is what the steps of one statement have in common.
+// class has the properties that the steps of one statement share.
 type class struct {
 	skips   bool        // locked records are skipped
 	how     commit      // the strictest of them
