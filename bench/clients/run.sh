@@ -7,7 +7,7 @@ set -eu
 export SECONDS_EACH="${SECONDS_EACH:-5}" CALLERS="${CALLERS:-64}"
 dir=$(mktemp -d)
 server=
-trap 'test -z "$server" || kill "$server"; rm -rf "$dir"' EXIT INT TERM
+trap 'test -z "$server" || { kill "$server"; wait "$server" || true; }; rm -rf "$dir"' EXIT INT TERM
 
 go build -o "$dir/foliot" ./cmd/foliot
 mkdir "$dir/typescript"
@@ -16,7 +16,7 @@ cp -r clients/typescript/src clients/typescript/package.json clients/typescript/
 cp bench/clients/throughput.mjs "$dir/typescript"
 
 unset FOLIOT_TOKEN FOLIOT_NAMESPACE FOLIOT_CONTEXT
-"$dir/foliot" serve --listen 127.0.0.1:0 --store memory: >"$dir/log" 2>&1 &
+"$dir/foliot" serve --listen 127.0.0.1:0 --data "$dir/data" >"$dir/log" 2>&1 &
 server=$!
 tries=0
 until FOLIOT_SERVER=$(sed -n 's/^listening on \(http:[^ ]*\).*/\1/p' "$dir/log") && test -n "$FOLIOT_SERVER"; do
