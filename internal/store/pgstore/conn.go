@@ -186,7 +186,11 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT
 	b.Queue("COMMIT")
 	delete(c.Conn().PgConn().CustomData(), warned)
-	r := c.SendBatch(context.Background(), &b)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stalled := time.AfterFunc(2*statementEnds, cancel) // the server does not even end a statement
+	defer stalled.Stop()
+	r := c.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for range b.Len() - 3 {
 		if _, err := r.Exec(); err != nil {
@@ -200,6 +204,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	if all, err = pgx.CollectRows(rows, scan); err != nil {
 		return nil, err
 	}
+	stalled.Stop() // a COMMIT may wait for a standby
 	if _, err := r.Exec(); err != nil {
 		return nil, err
 	}

@@ -1,2 +1,54 @@
-// Package pgstore keeps tasks in PostgreSQL 14 or newer, for many nodes.
+// Package pgstore keeps tasks in PostgreSQL, 14 or newer, for many nodes. A schema is a
+// store, and the files below schema make its tables.
+//
+// # Decisions
+//
+// The pure transitions of package task decide each change, on the node that received
+// the request. PostgreSQL only compares and writes: each version of a record has a new
+// random stamp, and a record is replaced only if it still has the stamp by which the
+// step was decided (write.go). One statement writes the record, its lease and its news.
+// Concurrent calls share a transaction, because it costs far more than a row
+// (together.go).
+//
+// A call can also run in a transaction of the user (tx.go). Then its changes commit with
+// the user's rows, and an open transaction locks only the tasks that it changes. To make
+// that possible, no change of a client touches a row that the change of another task
+// touches: differences of counts, and tasks that wait anew, are rows of the table news.
+//
+// An Idempotency-Key is a column of its task with a unique index, so the key and the
+// task are taken together. The nodes are one row, because each heartbeat reads all of
+// them anyway.
+//
+// # Nodes
+//
+// Every shard has one owner (internal/store/membership). Only the owner claims, reaps
+// and removes there, and each of these statements compares the owner's id. Every node
+// can change tasks.
+//
+// The owner finds tasks in the index task_due, lane by lane. Each read begins at the
+// lane's low-water mark, because dead rows of claimed tasks lie before it. A claim
+// changes no indexed column, so it writes no index, and running tasks stay in the index
+// until they end. The owner learns of tasks that other transactions add from the news
+// (poll.go). It reads the news by snapshots: transactions commit in another order than
+// they get their numbers. After a restart of PostgreSQL it reads the heads of all lanes
+// again, because a crash may have undone claims of tasks that the marks have passed.
+//
+// # Durability
+//
+// Claims and extensions commit without a sync: if a crash undoes one, the task is due
+// again. At the level Strict, any warning of a COMMIT is an error, because PostgreSQL
+// answers a cancelled wait for a standby with success and a warning. A COMMIT is never
+// cancelled, and has a pool of connections of its own, so that commits which wait for a
+// standby hold up neither reads nor leases.
+//
+// # Locks
+//
+// Statements lock records in the order of their keys. Those of dispatch skip locked
+// records, and try again for a moment; those of clients wait for at most a second.
+// Creates share a lock of their namespace, which its removal takes alone.
+//
+// # Time
+//
+// The server's clock decides, rounded down to milliseconds. Nodes estimate it from the
+// replies (package serverclock), and each claim compares it again.
 package pgstore

@@ -293,15 +293,17 @@ func compareKeys(a, b task.Key) int {
 func (m *medium) kept(st *step) (entries []task.Entry) {
 	t, old := st.Decision.Task, st.Old.task
 	st.Put = true
-	for _, a := range st.Extra.admits {
-		if a.t != nil {
-			m.quotas.Commit(st.Key.Namespace, a.old, a.t, true)
+	if !m.foreign { // otherwise it counts when the owner reads the news
+		for _, a := range st.Extra.admits {
+			if a.t != nil {
+				m.quotas.Commit(st.Key.Namespace, a.old, a.t, true)
+			}
 		}
+		if st.Extra.admits == nil {
+			m.quotas.Commit(st.Key.Namespace, old, t, false)
+		}
+		st.Extra.admits = nil
 	}
-	if st.Extra.admits == nil {
-		m.quotas.Commit(st.Key.Namespace, old, t, false)
-	}
-	st.Extra.admits = nil
 	if !m.foreign && t != nil && t.State == task.Running && st.Kind != store.Change {
 		m.claimed.Set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
 	} else {

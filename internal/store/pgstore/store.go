@@ -183,7 +183,9 @@ func (s *Store) open(ctx context.Context) error {
 	if s.config.CallersClock {
 		return s.member.TakeAll(ctx)
 	}
-	s.quotas.Sums = s.member.Sums
+	s.quotas.Sums = func(ctx context.Context) (map[string]task.Counts, time.Duration, bool) {
+		return s.member.Sums(outside(ctx))
+	}
 	if err := s.poll(ctx); err != nil {
 		return err
 	}

@@ -29,6 +29,11 @@ func transactionOf(ctx context.Context) *transaction {
 	return tx
 }
 
+// outside returns ctx without the user's transaction.
+func outside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, transactionKey{}, (*transaction)(nil))
+}
+
 // run makes a change in the transaction.
 func run[T any](ctx context.Context, tx *transaction, scan pgx.RowToFunc[T], ch change) ([]T, error) {
 	if len(ch.shared) > 0 {
