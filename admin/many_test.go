@@ -145,7 +145,8 @@ func TestListSelectsTasksByEachFieldOfTheFilter(t *testing.T) {
 				t.Errorf("%s by %s: %q, want %q", name, what, got, c.want)
 			}
 		}
-		for range s.List(t.Context(), foliot.Filter{Prefix: name}) {
+		for _, err := range s.List(t.Context(), foliot.Filter{Prefix: name}) {
+			fatal.If(t, err)
 			break // the list can be left
 		}
 		for what, f := range map[string]foliot.Filter{

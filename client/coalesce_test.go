@@ -256,10 +256,10 @@ func TestACallUnderWayEndsWithItsContextAlone(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := &batchServer{T: t}
-		ends := make(chan error, 5)
+		ends := make(chan struct{}, 5)
 		s.reply = func(r *http.Request, names []string) (*http.Response, error) {
 			<-r.Context().Done()
-			ends <- r.Context().Err()
+			ends <- struct{}{}
 			return nil, r.Context().Err()
 		}
 		c := s.client()

@@ -258,7 +258,7 @@ func TestAPanicWithoutOnPanicEndsTheProgram(t *testing.T) {
 		if run == "inline" {
 			cfg.Run = Inline
 		}
-		New(cfg, func(int) { panic("unexpected") }).Add(0, 1)
+		_, _ = New(cfg, func(int) { panic("unexpected") }).Add(0, 1)
 		time.Sleep(time.Minute)
 		return
 	}

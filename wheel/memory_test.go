@@ -199,7 +199,7 @@ func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
 
 func TestAForgottenWheelWithTimersStillFires(t *testing.T) {
 	fired := make(chan int, 1)
-	New(Config{}, func(v int) { fired <- v }).Add(20*time.Millisecond, 7)
+	_, _ = New(Config{}, func(v int) { fired <- v }).Add(20*time.Millisecond, 7)
 	for range 5 {
 		runtime.GC()
 	}

@@ -74,7 +74,7 @@ func (s *Store) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close(context.WithoutCancel(ctx))
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{s.channel}.Sanitize()); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
 	if err != nil {
 		return "", explain("migrate", url, err)
 	}
-	defer c.Close(context.WithoutCancel(ctx))
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if err := checkServer(ctx, tx); err != nil {
 			return err

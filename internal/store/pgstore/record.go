@@ -28,11 +28,6 @@ type record struct {
 // Current implements kernel.recorded.
 func (r record) Current() *task.Task { return r.task }
 
-// apart reports whether the body of r has a column of its own.
-func (r *record) apart() bool {
-	return r.task != nil && r.task.Request.BodySize > 0 && r.inline == nil
-}
-
 // found is a record that was read.
 type found struct {
 	record

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -73,9 +72,7 @@ func explain(action, url string, err error) error {
 }
 
 // checkServer refuses a server that cannot hold a store.
-func checkServer(ctx context.Context, db interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}) error {
+func checkServer(ctx context.Context, db rower) error {
 	number, version, readOnly := 0, "", false
 	err := db.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version'), current_setting('transaction_read_only')::bool").Scan(&number, &version, &readOnly)
 	switch {
