@@ -6,9 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest/pgtest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -23,9 +23,7 @@ func alone(b *testing.B) *Store {
 	s, err := Open(context.Background(), Config{URL: server.URL()})
 	fatal.If(b, err)
 	b.Cleanup(func() { fatal.If(b, s.Close()) })
-	for len(s.mine()) < s.shards {
-		time.Sleep(10 * time.Millisecond)
-	}
+	redistest.Until(b, "the node owns all shards", func() bool { return len(s.mine()) == s.shards })
 	return s
 }
 

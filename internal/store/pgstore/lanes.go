@@ -26,15 +26,10 @@ WITH RECURSIVE h AS (
 	UNION ALL
 	SELECT n.* FROM h, LATERAL (
 		SELECT shard, lane, look, key, record FROM task WHERE shard = h.shard AND lane > h.lane ORDER BY shard, lane, look, key LIMIT 1) n
-) SELECT shard, look, key, record FROM h LIMIT $2`
+) SELECT shard, look, key, record FROM h`
 
-// heads returns the first tasks, waiting or running, of at most limit lanes; -1
-// means of all.
-func (s *Store) heads(ctx context.Context, shards []int16, limit int) ([]head, error) {
-	most := &limit
-	if limit < 0 {
-		most = nil
-	}
+// heads returns the first tasks of the lanes in shards, waiting or running.
+func (s *Store) heads(ctx context.Context, shards []int16) ([]head, error) {
 	return query(ctx, s, func(row pgx.CollectableRow) (h head, err error) {
 		var key string
 		var look int64
@@ -51,7 +46,7 @@ func (s *Store) heads(ctx context.Context, shards []int16, limit int) ([]head, e
 			h.Entry = task.Entry{Name: k.Name, Lane: t.Lane(), Due: task.Millis(look)}
 		}
 		return h, err
-	}, readHeads, shards, most)
+	}, readHeads, shards)
 }
 
 // added notes new entries of lanes in owned shards, and calls the watcher with them.

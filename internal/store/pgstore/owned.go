@@ -121,7 +121,7 @@ func (s *Store) survey(ctx context.Context, shards []*ownedShard) error {
 		of[h.number] = h
 		numbers = append(numbers, h.number)
 	}
-	heads, err := s.heads(ctx, numbers, -1)
+	heads, err := s.heads(ctx, numbers)
 	entries := make([]task.Entry, len(heads))
 	for i, h := range heads {
 		of[h.shard].lanes.Added([]task.Entry{h.Entry})

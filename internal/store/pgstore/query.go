@@ -152,7 +152,7 @@ func (r reader) Records(ctx context.Context, keys []task.Key, f *task.Filter, bo
 
 // Lanes implements kernel.Reader.
 func (r reader) Lanes(ctx context.Context, read kernel.LaneRead) (kernel.Lanes, error) {
-	found, err := r.heads(ctx, r.all(), -1)
+	found, err := r.heads(ctx, r.all())
 	all := kernel.Lanes{End: math.MaxInt64, Examined: len(found)}
 	for _, h := range found {
 		if h.Due <= read.Until && read.Selects(h.Lane) {
