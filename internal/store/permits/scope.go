@@ -19,14 +19,14 @@ const (
 
 // Scope is the state of one limit. A store keeps its JSON. The zero Scope is new.
 type Scope struct {
-	Permits  map[string]*Holding `json:"permits,omitempty"` // by process
-	Tokens   map[string]*Holding `json:"tokens,omitempty"`  // by process
+	Permits  map[string]*holding `json:"permits,omitempty"` // by process
+	Tokens   map[string]*holding `json:"tokens,omitempty"`  // by process
 	Full     float64             `json:"full,omitempty"`
 	Interval float64             `json:"interval,omitempty"` // the time for a token when Full was set
 }
 
-// Holding is the part of a limit that a process holds, with its wait for more.
-type Holding struct {
+// holding is the part of a limit that a process holds, with its wait for more.
+type holding struct {
 	Held    int    `json:"held,omitempty"`
 	Want    int    `json:"want,omitempty"`
 	Until   int64  `json:"until"` // the end of its lease
@@ -86,9 +86,9 @@ func (s *Scope) End() int64 {
 
 // enter removes the holdings with leases that have ended, and returns that of the
 // process and, in the order of their ends, the removed ones.
-func (a *ask) enter(all *map[string]*Holding) (me *Holding, ended []*Holding) {
+func (a *ask) enter(all *map[string]*holding) (me *holding, ended []*holding) {
 	if *all == nil {
-		*all = map[string]*Holding{}
+		*all = map[string]*holding{}
 	}
 	for name, p := range *all {
 		if p.Until > a.now+a.lease {
@@ -100,9 +100,9 @@ func (a *ask) enter(all *map[string]*Holding) (me *Holding, ended []*Holding) {
 			ended = append(ended, p)
 		}
 	}
-	slices.SortFunc(ended, func(p, q *Holding) int { return cmp.Or(cmp.Compare(p.Until, q.Until), p.Held-q.Held) })
+	slices.SortFunc(ended, func(p, q *holding) int { return cmp.Or(cmp.Compare(p.Until, q.Until), p.Held-q.Held) })
 	if me = (*all)[a.process]; me == nil {
-		me = &Holding{Used: a.Used}
+		me = &holding{Used: a.Used}
 	}
 	return me, ended
 }
@@ -162,8 +162,8 @@ func (s *Scope) permits(a *ask) {
 // divide divides a limit among processes. It sets the share of each, and returns
 // the level, the slice of a permit above it, and whether all get the number they
 // want.
-func divide(all map[string]*Holding, limit int, now int64) (level int, slice int64, enough bool) {
-	sum, list := 0, make([]*Holding, 0, len(all))
+func divide(all map[string]*holding, limit int, now int64) (level int, slice int64, enough bool) {
+	sum, list := 0, make([]*holding, 0, len(all))
 	for name, p := range all {
 		p.name, p.wants = name, p.Held
 		if p.Fresh > now {
@@ -175,7 +175,7 @@ func divide(all map[string]*Holding, limit int, now int64) (level int, slice int
 	if sum <= limit {
 		return limit, 0, true
 	}
-	slices.SortFunc(list, func(p, q *Holding) int { return p.wants - q.wants })
+	slices.SortFunc(list, func(p, q *holding) int { return p.wants - q.wants })
 	for list[0].wants <= limit/len(list) {
 		limit, list = limit-list[0].wants, list[1:]
 	}
@@ -188,7 +188,7 @@ func divide(all map[string]*Holding, limit int, now int64) (level int, slice int
 			p.order = -1
 		}
 	}
-	slices.SortFunc(list, func(p, q *Holding) int { return cmp.Or(cmp.Compare(p.order, q.order), cmp.Compare(p.name, q.name)) })
+	slices.SortFunc(list, func(p, q *holding) int { return cmp.Or(cmp.Compare(p.order, q.order), cmp.Compare(p.name, q.name)) })
 	for _, p := range list[:limit%len(list)] {
 		p.share++
 	}
@@ -223,7 +223,7 @@ func (s *Scope) tokens(a *ask) {
 	me.Used, me.Until, me.Number, me.Want, me.Fresh = a.Used, a.now+a.lease, a.number, 0, 0
 	s.Tokens[a.process] = me
 	out, before := 0, 0 // the tokens of others, and those that others get first
-	waits := func(p *Holding) bool { return p != me && p.Since > 0 && p.Fresh > a.now }
+	waits := func(p *holding) bool { return p != me && p.Since > 0 && p.Fresh > a.now }
 	for name, p := range s.Tokens {
 		if p != me {
 			out += p.Held

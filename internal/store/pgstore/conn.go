@@ -108,14 +108,14 @@ type Durability string
 
 // The levels.
 const (
-	// Async: PostgreSQL has the write, and has it on its disk within a second.
-	Async Durability = "async"
-	// Default: the write is on the disk, and on the standbys for which PostgreSQL
+	// asyncLevel: PostgreSQL has the write, and has it on its disk within a second.
+	asyncLevel Durability = "async"
+	// defaultLevel: the write is on the disk, and on the standbys for which PostgreSQL
 	// is configured to wait.
-	Default Durability = "default"
-	// Strict: like Default, but if PostgreSQL waits for no standby, or ends the wait,
+	defaultLevel Durability = "default"
+	// strictLevel: like defaultLevel, but if PostgreSQL waits for no standby, or ends the wait,
 	// the error is task.ErrNotDurable. Repeating is safe.
-	Strict Durability = "strict"
+	strictLevel Durability = "strict"
 )
 
 // commit is how a transaction commits: the value of synchronous_commit.
@@ -173,7 +173,7 @@ func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch ch
 
 func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch change) (all []T, err error) {
 	how := ch.how
-	if how == synced && s.config.Durability == Async {
+	if how == synced && s.config.Durability == asyncLevel {
 		how = unsynced
 	}
 	var b pgx.Batch
@@ -213,9 +213,9 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	case err != nil:
 	case tag.String() != "COMMIT":
 		err = fmt.Errorf("%w: PostgreSQL rolled the transaction back", task.ErrUnavailable)
-	case ch.how == synced && s.config.Durability == Strict && warning != "":
+	case ch.how == synced && s.config.Durability == strictLevel && warning != "":
 		err = fmt.Errorf("%w: PostgreSQL committed with the warning %q", task.ErrNotDurable, warning)
-	case ch.how == synced && s.config.Durability == Strict && !s.waits.Load():
+	case ch.how == synced && s.config.Durability == strictLevel && !s.waits.Load():
 		err = fmt.Errorf("%w: synchronous_standby_names is empty, so PostgreSQL waits for no standby", task.ErrNotDurable)
 	}
 	return all, err

@@ -78,7 +78,7 @@ func TestACrashOfPostgreSQLLosesNoTask(t *testing.T) {
 
 // At the level strict, a commit that waits for no standby is an error.
 func TestStrictNeedsAStandby(t *testing.T) {
-	s, err := Open(t.Context(), Config{URL: migrated(t), Durability: Strict})
+	s, err := Open(t.Context(), Config{URL: migrated(t), Durability: strictLevel})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	now := task.CeilMillis(s.Latest())

@@ -36,7 +36,7 @@
 // # Durability
 //
 // Claims and extensions commit without a sync: if a crash undoes one, the task is due
-// again. At the level Strict, any warning of a COMMIT is an error, because PostgreSQL
+// again. At the level strict, any warning of a COMMIT is an error, because PostgreSQL
 // answers a cancelled wait for a standby with success and a warning. A COMMIT is never
 // cancelled, and has a pool of connections of its own, so that commits which wait for a
 // standby hold up neither reads nor leases.

@@ -30,7 +30,7 @@ type Config struct {
 	// Required.
 	URL string
 
-	// Durability defines the meaning of a nil error of a change. Default: Default.
+	// Durability defines the meaning of a nil error of a change. Default: "default".
 	Durability Durability
 
 	// Policy says how long records are kept after their end, where zero fields have
@@ -70,7 +70,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Durability = cmp.Or(c.Durability, Default)
+	c.Durability = cmp.Or(c.Durability, defaultLevel)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
 	if c.Logger == nil {
