@@ -41,6 +41,9 @@ type Progress[R recorded, X any] struct {
 	store.Step
 	Extra X
 
+	KeyOwner   string // the name of the task that has its Idempotency-Key; empty means none, or that the medium has compared it
+	Unfinished int64  // occurrences of the schedule, for a fire
+
 	Old      R
 	Body     []byte   // the body of Old, if Kind.NeedsBody
 	Decision Decision // the latest with Applied set; its write may still fail
@@ -50,6 +53,7 @@ type Progress[R recorded, X any] struct {
 	FromPut  bool // a write returned Old, so it is as durable as a write
 
 	certainty certainty
+	admitted  [2]admission // of the record, and of the spawned task
 }
 
 // certainty says how much a step knows about its record.
@@ -90,6 +94,17 @@ func (p *Progress[R, X]) Found(r R, body []byte) {
 	p.Old, p.Body, p.certainty, p.FromPut = r, body, seen, false
 }
 
+// AnswerDecided ends the step with its decision. The reply to a claim has the body.
+func (p *Progress[R, X]) AnswerDecided() {
+	r := p.Decision.Result
+	if p.Kind == store.Claim && r.Task != nil && p.Decision.Err == nil {
+		t := *r.Task
+		t.Request.Body = p.Body
+		r.Task = &t
+	}
+	p.Answer(r, p.Decision.Err)
+}
+
 // Answer ends the step.
 func (p *Progress[R, X]) Answer(r task.Result, err error) {
 	p.Reply, p.Done = store.Reply{Result: r, Err: err}, true
@@ -119,13 +134,16 @@ const (
 )
 
 // End handles the ending of a write that was decided by Old, and reports whether the
-// write was applied. If it was, the medium must call Answer. current is the present
-// record if e is Changed. resent is set if the write was sent more than once, so that it
-// may have been applied before another call changed the record.
+// write was applied: then the step is answered. current is the present record if e is
+// Changed. resent is set if the write was sent more than once, so that it may have been
+// applied before another call changed the record.
 func (p *Progress[R, X]) End(e ending, current R, resent bool) (written bool) {
-	switch e {
-	case Written:
+	if e == Written || e == Changed && resent && p.made(current.Current()) {
+		p.Put = true
+		p.AnswerDecided()
 		return true
+	}
+	switch e {
 	case NotYetDue:
 		var err error
 		if p.Kind.NeedsBody() && p.Decision.Err == nil {
@@ -137,9 +155,6 @@ func (p *Progress[R, X]) End(e ending, current R, resent bool) (written bool) {
 	case ReadAgain:
 		p.certainty = unknown
 	case Changed:
-		if resent && p.made(current.Current()) {
-			return true
-		}
 		p.Old, p.certainty, p.FromPut = current, seen, true
 		if p.Kind.NeedsBody() {
 			p.certainty = unknown // its body may have changed too
@@ -158,22 +173,22 @@ func (p *Progress[R, X]) made(t *task.Task) bool {
 // Medium reads and writes the records of steps for Make. The type medium of package
 // redisstore implements it, in medium.go.
 type Medium[R recorded, X any] interface {
+	call() *Call // it embeds a Call
+
 	// Guess returns the record that this node's claim has left, if it is known.
 	Guess(task.Key) (R, bool)
 
 	// Prepare is called in each round before the decisions. It reads the records
 	// that are Unknown and calls Found or Answer, and gets the inputs of the
-	// decisions: owners of Idempotency-Keys, counts, settings.
+	// decisions: owners of Idempotency-Keys, unfinished occurrences.
 	Prepare(ctx context.Context, open []*Progress[R, X]) error
 
-	// Decide decides a step, or returns false if the next round must decide.
-	Decide(*Progress[R, X]) (Decision, bool)
+	// RoomFor is Facts.Room for a step.
+	RoomFor(*Progress[R, X], Need) error
 
-	// Write writes the decisions, and calls End for each of these steps.
+	// Write writes the decisions, and calls End for each of these steps. It calls
+	// Kept for those that were written.
 	Write(ctx context.Context, decided []*Progress[R, X]) error
-
-	// Unwritten answers a step that writes nothing.
-	Unwritten(*Progress[R, X])
 
 	// Finish is called after the last round of steps.
 	Finish(ctx context.Context, done []*Progress[R, X]) error
@@ -259,19 +274,22 @@ func makeOnce[R recorded, X any](ctx context.Context, m Medium[R, X], open []*Pr
 	if err := m.Prepare(ctx, open); err != nil {
 		return err
 	}
+	if err := begin(ctx, m.call(), open); err != nil {
+		return err
+	}
 	var decided []*Progress[R, X]
 	for _, p := range open {
 		if p.Done || p.certainty == unknown {
 			continue
 		}
-		d, ok := m.Decide(p)
+		d, ok := decide(m, p)
 		switch {
 		case !ok:
 		case !d.Applied:
 			p.refuse(d.Err)
 		case !d.Writes:
 			p.Decision = d
-			m.Unwritten(p)
+			p.AnswerDecided()
 		default:
 			p.Decision = d
 			decided = append(decided, p)
@@ -280,6 +298,7 @@ func makeOnce[R recorded, X any](ctx context.Context, m Medium[R, X], open []*Pr
 	if len(decided) == 0 {
 		return nil
 	}
+	defer unadmit(m.call(), decided)
 	return m.Write(ctx, decided)
 }
 

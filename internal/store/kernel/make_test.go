@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -39,12 +40,15 @@ func (s *shared) read(k task.Key) stamped {
 }
 
 // call is one call of it.
-type call struct{ *shared }
+type call struct {
+	*shared
+	*Call
+}
 
 func (c call) Guess(task.Key) (stamped, bool)            { return stamped{}, false }
 func (c call) Pause(context.Context, time.Duration)      {}
 func (c call) Finish(context.Context, []*progress) error { return nil }
-func (c call) Unwritten(p *progress)                     { p.Answer(p.Decision.Result, p.Decision.Err) }
+func (c call) RoomFor(*progress, Need) error             { return nil }
 
 func (c call) Prepare(_ context.Context, open []*progress) error {
 	for _, p := range open {
@@ -53,10 +57,6 @@ func (c call) Prepare(_ context.Context, open []*progress) error {
 		}
 	}
 	return nil
-}
-
-func (c call) Decide(p *progress) (Decision, bool) {
-	return Decide(1, settings.Actor{}, &p.Step, "", p.Old.t, &medium{settings: settings.NewSettings()}), true
 }
 
 func (c call) Write(_ context.Context, decided []*progress) error {
@@ -69,9 +69,7 @@ func (c call) Write(_ context.Context, decided []*progress) error {
 			if resent = resent || lost; lost {
 				continue
 			}
-			if p.End(e, current, resent) {
-				p.Answer(p.Decision.Result, p.Decision.Err)
-			}
+			p.End(e, current, resent)
 		}
 	}
 	return nil
@@ -106,6 +104,7 @@ func (s *shared) put(p *progress, stamp int) (e ending, current stamped, lost bo
 // change the same records and replies get lost.
 func TestNoConfirmedChangeIsLost(t *testing.T) {
 	const callers, records = 8, 3
+	quotas := &quota.Quotas{Settings: func() *settings.Settings { return settings.NewSettings() }}
 	s := &shared{r: rand.New(rand.NewPCG(1, 2)), records: map[task.Key]stamped{}}
 	var made [records]int
 	var mu sync.Mutex // guards made
@@ -119,7 +118,7 @@ func TestNoConfirmedChangeIsLost(t *testing.T) {
 				label := fmt.Sprint("by-", i)
 				patch := task.Patch{Key: sp.Key, Labels: map[string]*string{label: &label}}
 				steps = append(steps, &progress{Step: store.Changes([]task.Change{patch})[0]})
-				if err := Make(t.Context(), call{s}, steps); err != nil || !steps[0].Done || !steps[1].Done {
+				if err := Make(t.Context(), call{s, &Call{At: 1, Quotas: quotas}}, steps); err != nil || !steps[0].Done || !steps[1].Done {
 					t.Errorf("%v, %+v", err, steps)
 				}
 				if steps[1].Reply.Err != nil {

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,23 +19,15 @@ type step = kernel.Progress[record, extra]
 
 // extra is the store's own part of a step.
 type extra struct {
-	owner      string     // the name of the task that has its Idempotency-Key
-	unfinished int64      // occurrences of the schedule, for a fire
-	after      record     // the record as the step leaves it
-	skips      int        // writes for which another transaction had locked the record
-	admits     []admitted // counted into the quotas before the write
+	after record // the record as the step leaves it
+	skips int    // writes for which another transaction had locked the record
 }
-
-// admitted is a change that counts as under way.
-type admitted struct{ old, t *task.Task }
 
 // medium is one call that is being applied, as a kernel.Medium.
 type medium struct {
 	*Store
-	now         task.Millis
-	who         settings.Actor
-	foreign     bool // the transaction is the user's
-	provisional int  // steps that quotas have admitted on a guess in this round
+	kernel.Call
+	foreign bool // the transaction is the user's
 }
 
 // Transit implements store.Steps.
@@ -46,13 +37,12 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
 	steps := kernel.Begin[record, extra](list)
-	m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}
+	m := &medium{Store: s, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
 	if tx := transactionOf(ctx); tx != nil {
 		tx.mu.Lock()
 		defer tx.mu.Unlock()
 		m.foreign = true
 	}
-	defer m.unadmit(steps)
 	if err := kernel.Make(ctx, m, steps); err != nil {
 		return nil, err
 	}
@@ -64,8 +54,6 @@ func (m *medium) Guess(key task.Key) (record, bool) { return m.claimed.Get(key) 
 func (m *medium) Pause(ctx context.Context, d time.Duration) {
 	pause(ctx, d)
 }
-
-func (m *medium) Unwritten(st *step) { st.Answer(withBody(st), st.Decision.Err) }
 
 func (m *medium) Finish(context.Context, []*step) error { return nil }
 
@@ -90,15 +78,7 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 		}
 		if st.Found(f.record, f.body); st.Kind == store.Fire && f.task != nil {
 			st.Old.task = f.withBody()
-			if st.Extra.unfinished, err = m.unfinished(ctx, st.Key); err != nil {
-				return err
-			}
-		}
-	}
-	m.provisional = 0
-	for _, st := range open {
-		if st.Kind.NeedsQuota() && !st.Done {
-			if err := m.quotas.Refresh(ctx, m.settings.Load().settings, st.Key.Namespace); err != nil {
+			if st.Unfinished, err = m.unfinished(ctx, st.Key); err != nil {
 				return err
 			}
 		}
@@ -115,7 +95,7 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 			key := idemOf(st.Key.Namespace, digest)
 			keys = append(keys, key)
 			of[string(key)] = st
-			st.Extra.owner = ""
+			st.KeyOwner = ""
 		}
 	}
 	if len(keys) == 0 {
@@ -131,7 +111,7 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 		if err != nil {
 			return err
 		}
-		of[string(o.Idem)].Extra.owner = k.Name
+		of[string(o.Idem)].KeyOwner = k.Name
 	}
 	return err
 }
@@ -147,68 +127,9 @@ func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error
 	return all[0], nil
 }
 
-func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
-	f := facts{medium: m, st: st}
-	if st.Kind.NeedsQuota() {
-		f.limits = m.quotas.Limits(m.settings.Load().settings, st.Key.Namespace)
-	}
-	if f.limits != nil {
-		m.quotas.Deciding.Lock()
-		defer m.quotas.Deciding.Unlock()
-	}
-	d = kernel.Decide(m.now, m.who, &st.Step, st.Extra.owner, st.Old.task, &f)
-	if !d.Applied { // perhaps the task that fills the quota is not created: the next round decides
-		_, quota := errors.AsType[*task.QuotaError](d.Err)
-		return d, !quota || m.provisional == 0 || st.Guessed()
-	}
-	if f.limits != nil && d.Writes {
-		m.quotas.Begin(st.Old.task, d.Task)
-		if d.Spawned != nil {
-			m.quotas.Begin(nil, d.Spawned)
-		}
-		if st.Extra.admits = append(st.Extra.admits[:0], admitted{st.Old.task, d.Task}, admitted{nil, d.Spawned}); st.Guessed() {
-			m.provisional++
-		}
-	}
-	return d, true
-}
-
-// unadmit stops counting the changes of steps as under way that were not written.
-func (m *medium) unadmit(steps []*step) {
-	for _, st := range steps {
-		for _, a := range st.Extra.admits {
-			if a.t != nil {
-				m.quotas.EndUnderWay(a.old, a.t)
-			}
-		}
-		st.Extra.admits = nil
-	}
-}
-
-// facts are the kernel.Facts of a decision, for which the caller holds quotas.Deciding
-// if there are quotas.
-type facts struct {
-	*medium
-	st     *step
-	limits *settings.NamespaceSettings // the quotas of its namespace; nil means none
-}
-
-func (f *facts) Settings() *settings.Settings { return f.settings.Load().settings }
-
-func (f *facts) Retention() task.Policy { return f.config.Policy }
-
-func (f *facts) Quota(namespace string) task.Quota {
-	if f.limits == nil {
-		return task.Quota{}
-	}
-	return f.limits.Quota(f.quotas.Counts(namespace))
-}
-
-func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }
-
-// Room implements kernel.Facts. PostgreSQL refuses a write for which the disk has no
+// RoomFor implements kernel.Medium. PostgreSQL refuses a write for which the disk has no
 // room.
-func (f *facts) Room(kernel.Need) error { return nil }
+func (m *medium) RoomFor(*step, kernel.Need) error { return nil }
 
 func (m *medium) Write(ctx context.Context, decided []*step) error {
 	slices.SortFunc(decided, func(a, b *step) int { return compareKeys(a.Key, b.Key) }) // all transactions lock in this order
@@ -231,7 +152,6 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		return err
 	}
 	m.end(others, endings)
-	m.unadmit(others) // those that were not written are decided again
 	if slices.Contains(endings, outdated) {
 		return m.reload(ctx)
 	}
@@ -291,41 +211,13 @@ func compareKeys(a, b task.Key) int {
 
 // kept records that st was written, and returns the entries that it added to lanes.
 func (m *medium) kept(st *step) (entries []task.Entry) {
-	t, old := st.Decision.Task, st.Old.task
-	st.Put = true
 	if !m.foreign { // otherwise it counts when the owner reads the news
-		for _, a := range st.Extra.admits {
-			if a.t != nil {
-				m.quotas.Commit(st.Key.Namespace, a.old, a.t, true)
-			}
-		}
-		if st.Extra.admits == nil {
-			m.quotas.Commit(st.Key.Namespace, old, t, false)
-		}
-		st.Extra.admits = nil
+		entries = st.Kept(&m.Call, true)
 	}
-	if !m.foreign && t != nil && t.State == task.Running && st.Kind != store.Change {
+	if t := st.Decision.Task; !m.foreign && t != nil && t.State == task.Running && st.Kind != store.Change {
 		m.claimed.Set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
 	} else {
 		m.claimed.Drop(st.Key)
 	}
-	st.Answer(withBody(st), st.Decision.Err)
-	if e, ok := task.Hint(old, t); ok {
-		entries = append(entries, e)
-	}
-	if s := st.Decision.Spawned; s != nil {
-		entries = append(entries, s.Entry())
-	}
 	return entries
-}
-
-// withBody returns the result of st, for a claim with the body of its task.
-func withBody(st *step) task.Result {
-	r := st.Decision.Result
-	if st.Kind == store.Claim && r.Task != nil && st.Decision.Err == nil {
-		t := *r.Task
-		t.Request.Body = st.Body
-		r.Task = &t
-	}
-	return r
 }

@@ -141,7 +141,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
 	}
 	s.together = together{waiting: map[class][]*write{}, flying: map[class]int{}}
-	s.quotas.Free = func() (int64, bool) { return 0, false }
+	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 		return readCounts(ctx, s.pool, "true")
 	}

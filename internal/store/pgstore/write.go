@@ -70,7 +70,7 @@ func ref[T any](v T) *T { return &v }
 func (m *medium) rowsOf(steps []*step) (rows []row) {
 	for _, st := range steps {
 		r := m.rowOf(st.Key, &st.Old, st.Decision.Task)
-		r.earliest = int64(kernel.Earliest(st.Kind, st.Old.task, m.now))
+		r.earliest = int64(kernel.Earliest(st.Kind, st.Old.task, m.At))
 		if st.Kind.Begins() {
 			r.owner = m.owner(r.shard)
 		}
@@ -244,7 +244,7 @@ func (m *medium) classOf(steps []*step) class {
 		}
 	}
 	if m.config.CallersClock {
-		c.clock = m.now
+		c.clock = m.At
 	}
 	return c
 }

@@ -25,10 +25,12 @@ const quotaFresh, countFresh = 500 * time.Millisecond, time.Second
 // Quotas holds the usage of the namespaces that have quotas. All methods can be called by
 // many goroutines.
 type Quotas struct {
-	// The functions of the store, which it sets before the first call. Free returns how
-	// many bytes of records have room, and whether namespaces must share this room. Sums
-	// returns counts and their age (see membership.Member); if it is nil, this node
-	// counts by itself, with CountAll.
+	// The functions of the store, which it sets before the first call. Settings returns
+	// those in force. Free returns how many bytes of records have room, and whether
+	// namespaces must share this room; if it is nil, they need not. Sums returns counts
+	// and their age (see membership.Member); if it is nil, this node counts by itself,
+	// with CountAll.
+	Settings func() *settings.Settings
 	Free     func() (bytes int64, scarce bool)
 	CountAll func(context.Context) (map[task.QueueKey]task.Counts, error)
 	Sums     func(context.Context) (all map[string]task.Counts, age time.Duration, ok bool)
@@ -71,7 +73,7 @@ func (q *Quotas) Limits(s *settings.Settings, namespace string) *settings.Namesp
 	if n == nil {
 		return nil
 	}
-	if n.MaxBytes == 0 {
+	if n.MaxBytes == 0 && q.Free != nil {
 		if free, scarce := q.Free(); scarce && s.Shared() {
 			share := *n
 			share.MaxBytes = max(free, 1)
@@ -86,13 +88,13 @@ func (q *Quotas) Limits(s *settings.Settings, namespace string) *settings.Namesp
 
 // Refresh reads the counts if the namespace of a step has quotas, and its counts are too
 // old. It must be called before the step is decided.
-func (q *Quotas) Refresh(ctx context.Context, s *settings.Settings, namespace string) error {
-	if !q.stale(s, namespace) {
+func (q *Quotas) Refresh(ctx context.Context, namespace string) error {
+	if !q.stale(namespace) {
 		return nil
 	}
 	q.reading.Lock()
 	defer q.reading.Unlock()
-	if !q.stale(s, namespace) { // another caller has read them
+	if !q.stale(namespace) { // another caller has read them
 		return nil
 	}
 	began, fresh := time.Now(), quotaFresh
@@ -104,7 +106,7 @@ func (q *Quotas) Refresh(ctx context.Context, s *settings.Settings, namespace st
 	}
 	if _, counted := all[namespace]; !published || !counted {
 		var err error
-		if all, err = q.Count(ctx, s, q.CountAll); err != nil {
+		if all, err = q.Count(ctx, q.CountAll); err != nil {
 			return err
 		}
 		fresh, published = countFresh, false
@@ -122,8 +124,8 @@ func (q *Quotas) Refresh(ctx context.Context, s *settings.Settings, namespace st
 
 // Count returns the counts of the namespaces that have quotas, nil if none has. count
 // counts queues.
-func (q *Quotas) Count(ctx context.Context, s *settings.Settings, count func(context.Context) (map[task.QueueKey]task.Counts, error)) (map[string]task.Counts, error) {
-	all := map[string]task.Counts{}
+func (q *Quotas) Count(ctx context.Context, count func(context.Context) (map[task.QueueKey]task.Counts, error)) (map[string]task.Counts, error) {
+	s, all := q.Settings(), map[string]task.Counts{}
 	for _, n := range append(s.List(settings.NamespaceKind, ""), s.Namespace(task.DefaultNamespace)) {
 		if name := n.Key().Name; q.Limits(s, name) != nil {
 			all[name] = task.Counts{}
@@ -151,8 +153,8 @@ func (u *usage) addSince(at time.Time) {
 }
 
 // stale reports whether a namespace has quotas and counts that are missing or too old.
-func (q *Quotas) stale(s *settings.Settings, namespace string) bool {
-	if q.Limits(s, namespace) == nil {
+func (q *Quotas) stale(namespace string) bool {
+	if q.Limits(q.Settings(), namespace) == nil {
 		return false
 	}
 	q.mu.Lock()

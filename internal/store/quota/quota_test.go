@@ -16,13 +16,13 @@ import (
 func TestChangesSinceTheSumsCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		written, counted, age := 0, int64(0), time.Duration(0)
-		q := Quotas{Free: func() (int64, bool) { return 0, false }}
+		of := settings.NewSettings(&settings.NamespaceSettings{Name: "default", MaxPending: 100})
+		q := Quotas{Settings: func() *settings.Settings { return of }}
 		q.Sums = func(context.Context) (map[string]task.Counts, time.Duration, bool) {
 			var c task.Counts
 			c.States[task.Scheduled] = counted
 			return map[string]task.Counts{"default": c}, age, true
 		}
-		of := settings.NewSettings(&settings.NamespaceSettings{Name: "default", MaxPending: 100})
 		one := &task.Task{Namespace: "default", State: task.Scheduled}
 		q.usageLocked("default")
 		write := func(n int) {
@@ -42,7 +42,7 @@ func TestChangesSinceTheSumsCountOnce(t *testing.T) {
 		for range 3 {
 			age = time.Since(at)
 			q.have["default"].fresh = time.Time{}
-			fatal.If(t, q.Refresh(t.Context(), of, "default"))
+			fatal.If(t, q.Refresh(t.Context(), "default"))
 			// The part that the owner counted in the middle of counts twice for a while.
 			if n := q.have["default"].counts.States[task.Scheduled]; n < int64(written) || n > int64(written)+1 {
 				t.Errorf("%d of %d are counted", n, written)

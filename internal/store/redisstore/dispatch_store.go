@@ -91,7 +91,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 // it did.
 func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) (bool, error) {
 	st := &step{Step: back}
-	if err := kernel.Make(ctx, &medium{Store: s, now: now}, []*step{st}); err != nil {
+	if err := kernel.Make(ctx, s.medium(ctx, now), []*step{st}); err != nil {
 		return false, err
 	}
 	return st.Reply.Err == nil && st.Reply.Effect != 0, nil

@@ -23,30 +23,26 @@ type step = kernel.Progress[records.Record, extra]
 
 // extra is the store's own part of a step.
 type extra struct {
-	unfinished int64          // occurrences of the schedule, for a fire
-	after      records.Record // the record as the item leaves it
-	asked      bool           // its Idempotency-Key was requested
-	fresh      bool           // the key was taken for this step
-	spawns     *task.Task     // the task that a fire creates; counted into its namespace's quotas before the put
-	admitted   bool           // counted into its namespace's quotas before it was put
+	after records.Record // the record as the item leaves it
+	asked bool           // its Idempotency-Key was requested
+	fresh bool           // the key was taken for this step
 }
 
 // medium is one call that is being applied, as a kernel.Medium.
 type medium struct {
 	*Store
-	now task.Millis
-	who settings.Actor
-
-	provisional int    // steps that quotas have admitted on a guess in this round
+	kernel.Call
 	unconfirmed bool   // the level is Default, and no replica confirmed some of its writes
 	known       fences // the fences that the settings of this round have passed
+}
+
+func (s *Store) medium(ctx context.Context, now task.Millis) *medium {
+	return &medium{Store: s, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
 }
 
 func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.Get(key) }
 
 func (m *medium) Pause(ctx context.Context, d time.Duration) { m.servers.Pause(ctx, d) }
-
-func (m *medium) Unwritten(st *step) { st.Answer(m.withBody(st), st.Decision.Err) }
 
 func (m *medium) Finish(ctx context.Context, steps []*step) error {
 	if err := m.confirm(ctx, steps); err != nil {
@@ -63,16 +59,8 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	if err := m.reserve(ctx, open); err != nil {
 		return err
 	}
-	for _, st := range open {
-		if !st.Kind.NeedsQuota() {
-			continue
-		}
-		if err := m.quotas.Refresh(ctx, m.settings.Load().settings, st.Key.Namespace); err != nil {
-			return err
-		}
-	}
-	m.provisional, m.known = 0, m.settings.Load().passed // read before the settings, so the settings are not older
-	return m.unmark(ctx, m.now, open)
+	m.known = m.settings.Load().passed // read before the settings, so the settings are not older
+	return m.unmark(ctx, m.At, open)
 }
 
 // senderOf returns the namespace whose client asked for the steps, "" if dispatch did.
@@ -122,7 +110,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		return b.Hget().Key(s.shard(st.Key).Counts).Field(records.UnfinishedField(st.Key.UnfinishedCounter())).Build()
 	})...)
 	for i, n := range unfinished {
-		fires[i].Extra.unfinished = n
+		fires[i].Unfinished = n
 	}
 	return err
 }
@@ -139,89 +127,29 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 			items, of = append(items, spawned), append(of, nil)
 		}
 	}
-	defer m.unspawn(decided)
 	loose := !slices.ContainsFunc(decided, func(st *step) bool { return st.Decision.Synced })
-	outcomes, at, err := m.servers.Put(ctx, redisconn.Terms{Clock: m.clock(m.now), Fences: m.known, Sender: senderOf(decided), Loose: loose}, items)
+	outcomes, at, err := m.servers.Put(ctx, redisconn.Terms{Clock: m.clock(m.At), Fences: m.known, Sender: senderOf(decided), Loose: loose}, items)
 	repliedAt := time.Now()
 	if err != nil {
-		for _, st := range decided {
-			m.unadmit(st)
-		}
 		return err
 	}
 	var entries []task.Entry
 	for i, o := range outcomes {
 		m.unconfirmed = m.unconfirmed || o.Unconfirmed
-		if of[i] == nil {
-			if t := of[i-1].Decision.Spawned; o.Status == redisconn.Applied || outcomes[i-1].Status == redisconn.AlreadyApplied {
-				fired := of[i-1]
-				m.quotas.Commit(t.Namespace, nil, t, fired.Extra.spawns != nil)
-				fired.Extra.spawns = nil
-				entries = append(entries, t.Entry())
-			}
-			continue
+		if of[i] != nil {
+			created := of[i].Decision.Spawned != nil && (outcomes[i+1].Status == redisconn.Applied || o.Status == redisconn.AlreadyApplied)
+			entries = append(entries, m.applyOutcome(of[i], o, created, at)...)
 		}
-		entries = append(entries, m.applyOutcome(of[i], o, at)...)
 	}
 	m.lanes.Added(entries)
 	return m.passFences(ctx, outcomes, items, repliedAt)
 }
 
-func (m *medium) Decide(st *step) (d kernel.Decision, ok bool) {
-	f := facts{Store: m.Store, st: st, settings: m.settings.Load().settings}
-	if st.Kind.NeedsQuota() {
-		f.limits = m.quotas.Limits(f.settings, st.Key.Namespace)
-	}
-	limited := f.limits != nil
-	if limited {
-		m.quotas.Deciding.Lock()
-		defer m.quotas.Deciding.Unlock()
-	}
-	d = kernel.Decide(m.now, m.who, &st.Step, "", st.Old.Task, &f) // reserve has checked the owner of its Idempotency-Key
-	switch {
-	case !d.Applied: // perhaps the task that fills the quota is not created: the next round decides
-		_, quota := errors.AsType[*task.QuotaError](d.Err)
-		return d, !quota || m.provisional == 0 || st.Guessed()
-	case !limited || !d.Writes:
-	case st.Kind == store.Change:
-		m.quotas.Begin(st.Old.Task, d.Task)
-		if st.Extra.admitted = true; st.Guessed() {
-			m.provisional++
-		}
-	case d.Spawned != nil:
-		st.Extra.spawns = d.Spawned
-		m.quotas.Begin(nil, st.Extra.spawns)
-	}
-	return d, true
-}
-
-// facts are the kernel.Facts of a decision, for which the caller holds
-// quotas.Deciding if there are quotas.
-type facts struct {
-	*Store
-	st       *step
-	settings *settings.Settings
-	limits   *settings.NamespaceSettings // the quotas of its namespace; nil means none
-}
-
-func (f *facts) Settings() *settings.Settings { return f.settings }
-
-func (f *facts) Retention() task.Policy { return f.config.Policy }
-
-func (f *facts) Quota(namespace string) task.Quota {
-	if f.limits == nil {
-		return task.Quota{}
-	}
-	return f.limits.Quota(f.quotas.Counts(namespace))
-}
-
-func (f *facts) Unfinished(task.Key) int64 { return f.st.Extra.unfinished }
-
-// Room implements kernel.Facts. A task that exists may use the rest of the memory,
+// RoomFor implements kernel.Medium. A task that exists may use the rest of the memory,
 // because it is delivered, retried and cancelled.
-func (f *facts) Room(need kernel.Need) error {
+func (m *medium) RoomFor(st *step, need kernel.Need) error {
 	if need == kernel.MoreRecords {
-		return f.servers.Room(f.shard(f.st.Key))
+		return m.servers.Room(m.shard(st.Key))
 	}
 	return nil
 }
@@ -237,7 +165,7 @@ func (m *medium) item(st *step) redisconn.Item {
 		it.Owner = m.member.Owner(it.Shard)
 	}
 	it.More = st.Decision.Need == kernel.MoreRecords
-	it.Earliest = kernel.Earliest(st.Kind, st.Old.Task, m.now)
+	it.Earliest = kernel.Earliest(st.Kind, st.Old.Task, m.At)
 	return it
 }
 

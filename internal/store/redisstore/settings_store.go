@@ -233,7 +233,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 
 // countLimited counts the records in shards by the namespaces that have quotas.
 func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
-	return s.quotas.Count(ctx, s.settings.Load().settings, func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	return s.quotas.Count(ctx, func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 		read := make([]*keyspace.Shard, len(shards))
 		for i, n := range shards {
 			read[i] = s.shards[n]

@@ -199,7 +199,6 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s := &Store{
 		config: c, servers: servers,
 		shards:  servers.Keys.Shards(m.Shards),
-		quotas:  quota.Quotas{Free: servers.Free},
 		closing: make(chan struct{}), polled: make(chan struct{}), edited: make(chan struct{}, 1),
 	}
 	s.records = records.NewReader(servers, s.shards)
@@ -209,7 +208,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}, servers, s.shards)
 	s.member = registry.New(s.registryConfig(m), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger, Watchers: &s.Watchers}, servers, s.shards, s.member)
-	if s.quotas.CountAll = s.readCounts; !c.Alone {
+	s.quotas = quota.Quotas{Settings: func() *settings.Settings { return s.settings.Load().settings }, Free: servers.Free, CountAll: s.readCounts}
+	if !c.Alone {
 		s.quotas.Sums = s.member.Sums
 	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.member, s.lanes, s.records)

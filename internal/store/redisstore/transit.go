@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -24,7 +23,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 
 func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
 	return call(ctx, s, func() ([]store.Reply, error) {
-		m := &medium{Store: s, now: now, who: settings.ActorOf(ctx)}
+		m := s.medium(ctx, now)
 		if err := kernel.Make(ctx, m, steps); err != nil {
 			return nil, err
 		}
