@@ -56,7 +56,7 @@ type scheduler struct {
 	tx pgx.Tx
 }
 
-func (s scheduler) within(ctx context.Context) context.Context { return pgstore.Within(ctx, s.tx) }
+func (s scheduler) within(ctx context.Context) context.Context { return pgstore.Within(ctx, &pgstore.Transaction{DB: s.tx}) }
 
 func (s scheduler) CreateMany(ctx context.Context, items []foliot.Item) ([]foliot.Result, error) {
 	return s.Node.CreateMany(s.within(ctx), items)

@@ -31,8 +31,11 @@ const (
 
 // code returns the SQLSTATE of an error, "" if it has none.
 func code(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
+	if e, ok := errors.AsType[interface { // of every driver
+		error
+		SQLState() string
+	}](err); ok {
+		return e.SQLState()
 	}
 	return ""
 }
@@ -60,20 +63,14 @@ func away(err error) bool {
 
 // query returns the rows of a statement.
 func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	var db querier = s.pool
 	if tx := transactionOf(ctx); tx != nil {
-		db = tx
+		return run(ctx, s, tx, scan, sql, args...)
 	}
-	rows, err := db.Query(ctx, sql, args...)
+	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
-}
-
-// querier is a pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 // connect returns a pool of connections.
@@ -130,6 +127,9 @@ const (
 // caller for ever.
 const statementEnds = 10 * time.Second
 
+// lockShared takes the locks of a change.
+const lockShared = "SELECT count(pg_advisory_xact_lock_shared(l)) FROM unnest($1::bigint[]) l"
+
 // change is a transaction of one statement that changes tasks.
 type change struct {
 	how    commit
@@ -143,7 +143,12 @@ type change struct {
 // for a standby with a commit that is not replicated.
 func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch change) ([]T, error) {
 	if tx := transactionOf(ctx); tx != nil {
-		return run(ctx, tx, scan, ch)
+		if len(ch.shared) > 0 {
+			if _, err := run(ctx, s, tx, pgx.RowTo[int64], lockShared, ch.shared); err != nil {
+				return nil, err
+			}
+		}
+		return run(ctx, s, tx, scan, ch.sql, ch.args...)
 	}
 	type result struct {
 		all []T
@@ -180,7 +185,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	b.Queue("BEGIN")
 	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '1s', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true)", string(how), statementEnds.String())
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
-		b.Queue("SELECT pg_advisory_xact_lock_shared(l) FROM unnest($1::bigint[]) l", ch.shared)
+		b.Queue(lockShared, ch.shared)
 	}
 	b.Queue(ch.sql, ch.args...)
 	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT

@@ -37,12 +37,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
 	steps := kernel.Begin[record, extra](list)
-	m := &medium{Store: s, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
-	if tx := transactionOf(ctx); tx != nil {
-		tx.mu.Lock()
-		defer tx.mu.Unlock()
-		m.foreign = true
-	}
+	m := &medium{Store: s, foreign: transactionOf(ctx) != nil, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
 	if err := kernel.Make(ctx, m, steps); err != nil {
 		return nil, err
 	}
@@ -174,7 +169,7 @@ func (m *medium) end(steps []*step, endings []ending) {
 			entries = append(entries, m.kept(st)...)
 			continue
 		case skipped:
-			if st.Extra.skips++; st.Extra.skips == maxSkips {
+			if st.Extra.skips++; st.Extra.skips == maxSkips || st.Kind == store.Extension { // its holder tries again later
 				st.Answer(task.Result{}, fmt.Errorf("%w: another transaction of the database has locked the task", task.ErrUnavailable))
 				continue
 			}

@@ -258,7 +258,7 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 
 // readCounts adds the unread news to the counts, in one snapshot, of the shards that
 // fit a condition.
-func readCounts(ctx context.Context, q querier, where string, args ...any) (map[task.QueueKey]task.Counts, error) {
+func readCounts(ctx context.Context, q Querier, where string, args ...any) (map[task.QueueKey]task.Counts, error) {
 	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count WHERE "+where+" UNION ALL SELECT '', '', 0, 0, news FROM news WHERE "+where, args...)
 	if err != nil {
 		return nil, err

@@ -89,6 +89,7 @@ type Store struct {
 	shards  int
 	lease   time.Duration // of shards
 	node    string        // this process, in the news that it writes
+	schema  string        // of the tables, quoted if necessary
 	channel string        // of the messages of nodes
 	opened  time.Time
 
@@ -161,14 +162,14 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	found, lease := 0, int64(0)
-	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease, 'foliot:' || current_schema() FROM meta").Scan(&found, &s.shards, &lease, &s.channel)
+	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease, relnamespace::regnamespace::text FROM meta, pg_class WHERE oid = 'meta'::regclass").Scan(&found, &s.shards, &lease, &s.schema)
 	switch {
 	case err != nil:
 		return err
 	case found != format:
 		return wrongFormat(found)
 	}
-	s.lease = time.Duration(lease) * time.Millisecond
+	s.lease, s.channel = time.Duration(lease)*time.Millisecond, "foliot:"+s.schema
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)

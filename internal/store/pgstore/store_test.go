@@ -145,7 +145,9 @@ func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
 		one(t.Context(), task.Create{Spec: kept})
 		tx, err := s.pool.Begin(t.Context())
 		fatal.If(t, err)
-		ctx := Within(t.Context(), tx)
+		_, err = tx.Exec(t.Context(), "SET LOCAL search_path = public") // the user's tables are in another schema
+		fatal.If(t, err)
+		ctx := Within(t.Context(), &Transaction{DB: tx})
 		one(ctx, task.Create{Spec: tasktest.Spec(name, due)})
 		one(ctx, task.Cancel{Key: kept.Key})
 		if _, err := s.Get(t.Context(), tasktest.Key(name)); !errors.Is(err, task.ErrNotFound) {
@@ -170,6 +172,51 @@ func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
 				fatal.If(t, err)
 				return len(heads) == 1
 			})
+		}
+	}
+}
+
+// An open transaction that settles a task delays no extension of another lease, and the
+// lease of the task itself is neither extended nor lost.
+func TestASettlementInATransactionDelaysNoExtension(t *testing.T) {
+	s := openNodes(t, "a")[0]
+	now := task.CeilMillis(s.Now())
+	names := []string{"settled", "extended"}
+	var claims []task.Claim
+	var extensions []task.Extension
+	for _, name := range names {
+		spec := tasktest.Spec(name, now)
+		_, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: spec}}))
+		fatal.If(t, err)
+		claims = append(claims, task.Claim{Key: spec.Key, Lane: tasktest.Made(spec, now).Lane(), Token: task.Token(name), Until: now + 60_000})
+		extensions = append(extensions, task.Extension{Key: spec.Key, Token: task.Token(name), Until: now + 90_000})
+	}
+	redistest.Until(t, "the tasks are claimed", func() bool {
+		replies, err := s.Transit(t.Context(), task.FloorMillis(s.Now()), store.Claims(claims))
+		fatal.If(t, err)
+		return replies[0].Err == nil && replies[1].Err == nil
+	})
+	extend := func(ended error) {
+		t.Helper()
+		replies, err := s.Transit(t.Context(), now, store.Extensions(extensions))
+		fatal.If(t, err)
+		if !errors.Is(replies[0].Err, ended) || replies[1].Err != nil {
+			t.Errorf("%v, %v; want %v", replies[0].Err, replies[1].Err, ended)
+		}
+	}
+	for _, commits := range []bool{false, true} {
+		tx, err := s.pool.Begin(t.Context())
+		fatal.If(t, err)
+		replies, err := s.Transit(Within(t.Context(), &Transaction{DB: tx}), now, store.Settlements([]task.Settlement{{Key: claims[0].Key, Token: "settled", Outcome: task.Outcome{Verdict: task.Success}}}))
+		fatal.If(t, err)
+		fatal.If(t, replies[0].Err)
+		extend(task.ErrUnavailable)
+		if commits {
+			fatal.If(t, tx.Commit(t.Context()))
+			extend(task.ErrStale)
+		} else {
+			fatal.If(t, tx.Rollback(t.Context()))
+			extend(nil)
 		}
 	}
 }

@@ -2,48 +2,54 @@ package pgstore
 
 import (
 	"context"
+	"regexp"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// transaction is a transaction of the user, for one call at a time.
-type transaction struct {
-	pgx.Tx
-	mu sync.Mutex
+// Transaction is a transaction of the user, in which one statement runs at a time.
+type Transaction struct {
+	DB Querier
+
+	mu sync.Mutex // held by the statement that runs
+}
+
+// Querier is a pool or a transaction.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 type transactionKey struct{}
 
 // Within returns a context in which calls of a Store read and write in a transaction.
 // Their changes are as if never made unless the transaction commits, and an error of
-// the database ends it, as any error of a statement does. Calls wait for each other.
-// The caller must not use tx during a call.
-func Within(ctx context.Context, tx pgx.Tx) context.Context {
-	return context.WithValue(ctx, transactionKey{}, &transaction{Tx: tx})
+// the database ends it, as any error of a statement does. The caller must not use the
+// transaction during a call.
+func Within(ctx context.Context, tx *Transaction) context.Context {
+	return context.WithValue(ctx, transactionKey{}, tx)
 }
 
 // transactionOf returns the user's transaction, nil if there is none.
-func transactionOf(ctx context.Context) *transaction {
-	tx, _ := ctx.Value(transactionKey{}).(*transaction)
+func transactionOf(ctx context.Context) *Transaction {
+	tx, _ := ctx.Value(transactionKey{}).(*Transaction)
 	return tx
 }
 
 // outside returns ctx without the user's transaction.
-func outside(ctx context.Context) context.Context {
-	return context.WithValue(ctx, transactionKey{}, (*transaction)(nil))
-}
+func outside(ctx context.Context) context.Context { return Within(ctx, nil) }
 
-// run makes a change in the transaction.
-func run[T any](ctx context.Context, tx *transaction, scan pgx.RowToFunc[T], ch change) ([]T, error) {
-	if len(ch.shared) > 0 {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared(l) FROM unnest($1::bigint[]) l", ch.shared); err != nil {
-			return nil, err
-		}
-	}
-	rows, err := tx.Query(ctx, ch.sql, ch.args...)
+// run runs a statement in the user's transaction, and returns its rows.
+func run[T any](ctx context.Context, s *Store, tx *Transaction, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	rows, err := tx.DB.Query(ctx, ownTables.ReplaceAllString(sql, "$1 "+s.schema+".$2"), args...)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
 }
+
+// ownTables finds the tables of a store in a statement. In a transaction of the user
+// their names need the schema, because the search_path is the user's.
+var ownTables = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE) (task|lease|news|shard|setting|version)\b`)

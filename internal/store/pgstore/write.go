@@ -214,14 +214,19 @@ SELECT CASE WHEN done.ord IS NOT NULL THEN 0
 FROM clock, u LEFT JOIN done USING (ord) WHERE u.parent < 0 ORDER BY u.ord`
 
 	// extendRows sets the ends of leases. It reads the records without a lock: an
-	// extension fails if a client has changed the task, so that the holder sees it.
+	// extension fails if a client has changed the task, so that the holder sees it. It
+	// skips a lease that a transaction of the user ends.
 	extendRows = `
 WITH u AS (SELECT * FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[]) AS u(ord, key, old, token, until)
+), found AS MATERIALIZED (
+	SELECT u.* FROM u JOIN task t ON t.key = u.key AND t.stamp = u.old JOIN lease l ON l.key = u.key AND l.token = u.token
+), locked AS MATERIALIZED (
+	SELECT l.key FROM lease l JOIN found USING (key) ORDER BY l.key FOR UPDATE OF l SKIP LOCKED
 ), done AS (
-	UPDATE lease l SET until = u.until FROM u JOIN task t ON t.key = u.key AND t.stamp = u.old
-	WHERE l.key = u.key AND l.token = u.token RETURNING u.ord
+	UPDATE lease l SET until = f.until FROM found f JOIN locked USING (key) WHERE l.key = f.key AND l.token = f.token RETURNING f.ord
 )
-SELECT CASE WHEN done.ord IS NULL THEN 1 ELSE 0 END::smallint FROM u LEFT JOIN done USING (ord) ORDER BY u.ord`
+SELECT CASE WHEN done.ord IS NOT NULL THEN 0 WHEN found.ord IS NOT NULL AND NOT EXISTS (SELECT FROM locked l WHERE l.key = u.key) THEN 4 ELSE 1 END::smallint
+FROM u LEFT JOIN done USING (ord) LEFT JOIN found USING (ord) ORDER BY u.ord`
 )
 
 // class has the properties that the steps of one statement share.
