@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -21,10 +23,11 @@ type Owned struct {
 	Shard int    // its number
 	ID    string // the owner's id, which writes compare; empty means that there are no leases
 
-	Ready atomic.Bool // the store has read it: see Config.Prepare
+	Ready    atomic.Bool   // the store has read it: see Config.Prepare
+	Lowwater *lowwater.Set // the marks of its lanes
 
 	until atomic.Pointer[instant] // when it stops to act as the owner; nil means never
-	lost  func()
+	lost  func()                  // nil means that the store need not know
 }
 
 // instant is a time by both clocks of this process.
@@ -49,9 +52,11 @@ type Config struct {
 	APIs             func() []string // further addresses of its API; nil means none
 	Logger           *slog.Logger
 
-	Shards    int           // the number of shards
-	Lease     time.Duration // the length of a lease
+	Shards    int                // the number of shards
+	ShardOf   func(task.Key) int // returns the shard of a task
+	Lease     time.Duration      // the length of a lease
 	Heartbeat time.Duration
+	Watchers  *store.Watchers // get the entries in owned shards
 
 	Now     func() task.Millis   // returns the registry's clock, as well as this process knows it
 	Lag     func() time.Duration // returns how far the trusted time of this process lags
@@ -60,10 +65,11 @@ type Config struct {
 
 	// Acquired is called with each shard that this process has acquired, before any
 	// method returns it. The function that it returns is called when the shard is
-	// lost or released.
+	// lost or released. Default: none.
 	Acquired func(*Owned) (lost func())
 
-	// Prepare is called with shards that are not Ready, reads them and sets Ready.
+	// Prepare is called with shards that are not Ready, adds their lanes to the marks and
+	// sets Ready.
 	Prepare func(context.Context, []*Owned) error
 
 	// Count counts the records in shards that this process owns, by the namespaces
@@ -97,6 +103,8 @@ type Member struct {
 	Process string // self's process
 	base    time.Time
 	owned   []atomic.Pointer[Owned] // the index is the shard; nil means not owned
+
+	Lowwater *lowwater.Group // the low-water marks of the owned shards
 
 	news        chan struct{}   // something has changed among the nodes
 	leaving     chan struct{}   // closed by Release
@@ -147,7 +155,7 @@ func New(c Config, r Registry) *Member {
 	}
 	o := &Member{
 		config: c, registry: r, self: self, Process: self.Process(), base: now, states: make([]claimState, c.Shards),
-		owned: make([]atomic.Pointer[Owned], c.Shards), orphans: map[int]bool{}, adopted: map[int]time.Time{},
+		owned: make([]atomic.Pointer[Owned], c.Shards), Lowwater: lowwater.NewGroup(), orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), Ended: make(chan struct{}),
 	}
 	o.stepContext, o.cancelStep = context.WithCancel(context.Background())
@@ -188,6 +196,39 @@ func (m *Member) Owned() []*Owned {
 	return all
 }
 
+// Marks returns the low-water marks of the shards that Owned returns.
+func (m *Member) Marks() (sets []*lowwater.Set) {
+	for _, h := range m.Owned() {
+		sets = append(sets, h.Lowwater)
+	}
+	return sets
+}
+
+// Added adds entries of owned shards to the marks, and hints them. It returns the entries
+// of other shards.
+func (m *Member) Added(entries []task.Entry) (others []task.Entry) {
+	var ours []task.Entry
+	for _, e := range entries {
+		h := m.Owns(m.config.ShardOf(e.Key()))
+		if h == nil {
+			others = append(others, e)
+			continue
+		}
+		if ours = append(ours, e); e.Hint == task.Waits {
+			h.Lowwater.Added([]task.Entry{e})
+		}
+	}
+	m.Hint(ours)
+	return others
+}
+
+// Hint calls the watcher of tasks.
+func (m *Member) Hint(entries []task.Entry) {
+	if hint := m.config.Watchers.Tasks(); hint != nil && len(entries) > 0 {
+		hint(entries)
+	}
+}
+
 // count counts the shards for Standing.
 func (m *Member) count() { m.counted.Store(int64(len(m.Owned()))) }
 
@@ -225,7 +266,10 @@ func (m *Member) TakeAll(ctx context.Context) error {
 }
 
 func (m *Member) take(h *Owned) {
-	h.lost = m.config.Acquired(h)
+	h.Lowwater = m.Lowwater.New(h.Shard)
+	if m.config.Acquired != nil {
+		h.lost = m.config.Acquired(h)
+	}
 	m.owned[h.Shard].Store(h)
 }
 
@@ -241,7 +285,10 @@ func (m *Member) all() (all []*Owned) {
 
 func (m *Member) disown(i int, state claimState) {
 	if h := m.owned[i].Swap(nil); h != nil {
-		h.lost()
+		if h.lost != nil {
+			h.lost()
+		}
+		h.Lowwater.Leave()
 	}
 	m.states[i] = state
 }

@@ -309,7 +309,6 @@ func start(m *memory, name string) *node {
 		},
 		Count: n.link.count,
 		Lag:   func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
-		Acquired: func(*Owned) func() { return func() {} },
 		Prepare: func(_ context.Context, owned []*Owned) error {
 			for _, h := range owned {
 				h.Ready.Store(true)

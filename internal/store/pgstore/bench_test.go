@@ -23,7 +23,7 @@ func alone(b *testing.B) *Store {
 	s, err := Open(context.Background(), Config{URL: server.URL()})
 	fatal.If(b, err)
 	b.Cleanup(func() { fatal.If(b, s.Close()) })
-	redistest.Until(b, "the node owns all shards", func() bool { return len(s.mine()) == s.shards })
+	redistest.Until(b, "the node owns all shards", func() bool { return len(s.member.Owned()) == s.shards })
 	return s
 }
 

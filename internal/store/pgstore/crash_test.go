@@ -21,7 +21,7 @@ func TestACrashOfPostgreSQLLosesNoTask(t *testing.T) {
 	s, err := Open(t.Context(), Config{URL: server.URL()})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
-	redistest.Until(t, "the node owns all shards", func() bool { return len(s.mine()) == s.shards })
+	redistest.Until(t, "the node owns all shards", func() bool { return len(s.member.Owned()) == s.shards })
 	const tasks = 50
 	due := task.CeilMillis(s.Latest())
 	var changes []task.Change

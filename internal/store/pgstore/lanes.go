@@ -49,52 +49,29 @@ func (s *Store) heads(ctx context.Context, shards []int16) ([]head, error) {
 	}, readHeads, shards)
 }
 
-// added notes new entries of lanes in owned shards, and calls the watcher with them.
+// added notes new entries of lanes, and notifies the owners of other shards.
 func (s *Store) added(entries []task.Entry) {
-	var ours []task.Entry
-	for _, e := range entries {
-		if h := s.shard(s.shardOf(e.Key())); h != nil {
-			if e.Hint == task.Waits {
-				h.lanes.Added([]task.Entry{e})
-			}
-			ours = append(ours, e)
-		} else if e.Due < s.now()+soon {
+	for _, e := range s.member.Added(entries) {
+		if e.Due < s.now()+soon {
 			s.notify("news")
 		}
 	}
-	s.hint(ours)
 }
 
 // soon is the time, in milliseconds, within which a task must be due for its owner to be
 // notified. The owner's poll finds later tasks early enough.
 const soon = 2000
 
-func (s *Store) hint(entries []task.Entry) {
-	if hint := s.Tasks(); hint != nil && len(entries) > 0 {
-		hint(entries)
-	}
-}
-
 // LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.marks(), until, reads), nil })
+	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.member.Marks(), until, reads), nil })
 }
 
 // Peek implements store.DispatchStore for the shards that this node owns.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
 	return call(ctx, s, func() ([][]task.Entry, error) {
-		return s.owned.marks.Peek(ctx, s.marks(), reads, s.readLanes, func(int, task.Lane) {})
+		return s.member.Lowwater.Peek(ctx, s.member.Marks(), reads, s.readLanes, func(int, task.Lane) {})
 	})
-}
-
-// marks returns the low-water marks of the owned shards.
-func (s *Store) marks() []*lowwater.Set {
-	all := s.mine()
-	sets := make([]*lowwater.Set, len(all))
-	for i, h := range all {
-		sets[i] = h.lanes
-	}
-	return sets
 }
 
 // readLanes reads parts of lanes, and the first task after each part, which shows

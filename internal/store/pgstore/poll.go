@@ -73,7 +73,7 @@ func (s *Store) poll(ctx context.Context) error {
 	s.last = next
 	s.waits.Store(waits)
 	if !s.started.Equal(started) { // a crash may have undone claims of tasks below the marks
-		if err := s.survey(ctx, s.mine()); err != nil {
+		if err := s.survey(ctx, s.member.Owned()); err != nil {
 			return err
 		}
 		s.started = started
@@ -134,8 +134,8 @@ func (s *Store) fold(ctx context.Context) error {
 	s.polling.Unlock()
 	var shards []int16
 	var owners []string
-	for _, h := range s.mine() {
-		shards, owners = append(shards, h.number), append(owners, h.ID)
+	for _, o := range s.member.Owned() {
+		shards, owners = append(shards, int16(o.Shard)), append(owners, o.ID)
 	}
 	if len(shards) == 0 {
 		return nil

@@ -317,4 +317,4 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 func (s *Store) Release() { s.member.Release() }
 
 // Owns reports whether this node owns the shard of a task, without I/O.
-func (s *Store) Owns(key task.Key) bool { return s.shard(s.shardOf(key)) != nil }
+func (s *Store) Owns(key task.Key) bool { return s.member.Owns(int(s.shardOf(key))) != nil }

@@ -16,7 +16,6 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
-	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/store/serverclock"
@@ -94,7 +93,6 @@ type Store struct {
 	opened  time.Time
 
 	member    *membership.Member
-	owned     ownedShards
 	claimed   kernel.Claimed[record]
 	abandoned kernel.Abandoned
 	clocks    *serverclock.Clocks
@@ -174,7 +172,6 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	s.owned = ownedShards{all: make([]atomic.Pointer[ownedShard], s.shards), marks: lowwater.NewGroup()}
 	warn := trustedclock.Warn(s.config.Logger)
 	s.trusted = trustedclock.NewWithin(s.within, func(ahead time.Duration) {
 		warn(ahead)

@@ -68,10 +68,10 @@ func openNodes(t *testing.T, names ...string) []*Store {
 	redistest.Until(t, "the shards are divided", func() bool {
 		n := 0
 		for _, s := range all {
-			if len(s.mine()) == 0 {
+			if len(s.member.Owned()) == 0 {
 				return false
 			}
-			n += len(s.mine())
+			n += len(s.member.Owned())
 		}
 		return n == all[0].shards
 	})

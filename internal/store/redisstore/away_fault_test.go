@@ -19,8 +19,8 @@ func masterOf(slot uint16) int { return min(int(slot)*3/keyspace.Slots, 2) }
 // the one at place.
 func ownsElsewhere(s *Store, place int) bool {
 	owned := map[*keyspace.Shard]bool{}
-	for _, h := range s.member.Owned() {
-		owned[h.Shard] = true
+	for _, h := range s.member.Shards() {
+		owned[h] = true
 	}
 	for _, sh := range s.shards {
 		if masterOf(sh.Slot) != place && !owned[sh] {

@@ -15,18 +15,17 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // Reap implements store.Cluster for the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	return s.retire(ctx, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping}, func(h *registry.OwnedShard) string { return h.Running })
+	return s.retire(ctx, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping}, func(sh *keyspace.Shard) string { return sh.Running })
 }
 
 // Sweep implements store.DispatchStore for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
-	n, err := s.retire(ctx, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal}, func(h *registry.OwnedShard) string { return h.Keep })
+	n, err := s.retire(ctx, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal}, func(sh *keyspace.Shard) string { return sh.Keep })
 	if err != nil || n == limit {
 		return n, err
 	}
@@ -36,7 +35,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 
 // retire makes a step of tasks whose time in an index has come, at most limit,
 // earliest first, and returns how many it changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, index func(*registry.OwnedShard) string) (int, error) {
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, index func(*keyspace.Shard) string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, how.Kind, index)
 	if err != nil {
 		return 0, s.failure(err)
@@ -52,8 +51,8 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how stor
 
 // overdue returns the tasks whose score in an index of the owned shards is at or
 // before now.
-func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store.Kind, index func(*registry.OwnedShard) string) ([]task.Key, error) {
-	parts, _ := redisconn.Group(s.servers.Cluster, s.member.Owned(), func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store.Kind, index func(*keyspace.Shard) string) ([]task.Key, error) {
+	parts, _ := redisconn.Group(s.servers.Cluster, s.member.Shards(), func(sh *keyspace.Shard) *keyspace.Shard { return sh })
 	if k != store.Reaping { // their indexes can be long, and Redis runs nothing during a run
 		parts = slices.Collect(slices.Chunk(slices.Concat(parts...), 1))
 	}
@@ -99,7 +98,7 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 
 // LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.lanes.Owned(), until, reads), nil })
+	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.member.Marks(), until, reads), nil })
 }
 
 // Peek implements store.DispatchStore. It reads only shards of this node whose

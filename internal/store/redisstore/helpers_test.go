@@ -103,7 +103,7 @@ func attempt(t *testing.T, s *Store, name string, v task.Verdict) error {
 func divided(nodes ...*Store) bool {
 	owners := map[int]int{}
 	for _, s := range nodes {
-		owned := s.member.Owned()
+		owned := s.member.Shards()
 		for _, h := range owned {
 			owners[h.Number]++
 		}

@@ -141,7 +141,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 			entries = append(entries, m.applyOutcome(of[i], o, created, at)...)
 		}
 	}
-	m.lanes.Added(entries)
+	m.member.Added(entries)
 	return m.passFences(ctx, outcomes, items, repliedAt)
 }
 

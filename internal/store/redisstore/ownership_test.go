@@ -11,11 +11,11 @@ import (
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -68,9 +68,9 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesItsAttempts(t *testing.T
 	tasks := soon(t, a, "t", 40, 0)
 	first, err := a.Transit(t.Context(), task.FloorMillis(time.Now()), store.Claims(claimsOf('a', tasks[:20])))
 	fatal.If(t, err)
-	before := map[int]*registry.OwnedShard{}
+	before := map[int]*membership.Owned{}
 	for _, h := range a.member.Owned() {
-		before[h.Number] = h
+		before[h.Shard] = h
 	}
 	b := openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })

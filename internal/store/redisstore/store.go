@@ -250,15 +250,16 @@ func (s *Store) registryConfig(m identity.Meta) registry.Config {
 		Config: membership.Config{
 			Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
 			Lease: c.ShardLease, Heartbeat: c.Heartbeat,
+			ShardOf: func(k task.Key) int { return keyspace.ShardOf(k, len(s.shards)) }, Watchers: &s.Watchers,
 			Now:     s.now,
+			Prepare: func(ctx context.Context, owned []*membership.Owned) error { return s.lanes.Prepare(ctx, owned) },
 			Count:   s.countLimited,
 			Lag:     func() time.Duration { return s.trusted.Lag() },
 			Applied: func() string { return *s.applied.Load() },
 			Closed:  func() bool { return s.identity.Lost() != nil },
 		},
 		Suspect:  func(err error) { s.identity.Suspect(err) },
-		Prepare:  func(ctx context.Context, owned []*registry.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
-		OnWakeup: func(h *registry.OwnedShard, message string) { s.lanes.HandleWakeup(h, message) },
+		OnWakeup: func(message string) { s.lanes.HandleWakeup(message) },
 	}
 }
 

@@ -64,7 +64,7 @@ func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) 
 func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()
 	for _, s := range nodes {
-		for _, h := range s.member.Owned() {
+		for _, h := range s.member.Shards() {
 			eventually(t, "somebody listens at "+h.Wake, func() bool {
 				reply, err := s.servers.Client.Do(t.Context(), s.servers.Client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
 				if err != nil || len(reply) != 2 {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
@@ -47,6 +49,7 @@ type Index struct {
 	shards  []*keyspace.Shard
 	own     *registry.Member
 	bounds  bounds
+	polled  []atomic.Int64 // by shard: the number of lanes that the poll has read in this round
 }
 
 // Config connects an Index to its store.
@@ -60,7 +63,7 @@ type Config struct {
 
 // New returns an index of the lanes in the shards that own reports as owned.
 func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *registry.Member) *Index {
-	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[bound]struct{}{}}}
+	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[bound]struct{}{}}, polled: make([]atomic.Int64, len(shards))}
 }
 
 func (x *Index) shard(key task.Key) *keyspace.Shard {
@@ -69,13 +72,13 @@ func (x *Index) shard(key task.Key) *keyspace.Shard {
 
 // Prepare reads the lanes of shards that this process has acquired, so that they
 // count as owned from then on.
-func (x *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
+func (x *Index) Prepare(ctx context.Context, hs []*membership.Owned) error {
 	var leads []lead
 	until := x.config.Now() + lookahead
-	err := x.readIndex(ctx, hs, Forever, true, func(h *registry.OwnedShard, e task.Entry) {
+	err := x.readIndex(ctx, hs, Forever, true, func(h *membership.Owned, e task.Entry) {
 		h.Lowwater.Added([]task.Entry{e})
 		if e.Due <= until {
-			leads = append(leads, lead{h, e.Lane})
+			leads = append(leads, lead{x.shards[h.Shard], e.Lane})
 		}
 	})
 	if err != nil {
@@ -92,21 +95,21 @@ func (x *Index) Prepare(ctx context.Context, hs []*registry.OwnedShard) error {
 
 // readIndex calls found for each lane with a bound of at most until. Unless all
 // is true, it reads only some of them, and the next call continues after these.
-func (x *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until task.Millis, all bool, found func(*registry.OwnedShard, task.Entry)) error {
+func (x *Index) readIndex(ctx context.Context, hs []*membership.Owned, until task.Millis, all bool, found func(*membership.Owned, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := redisconn.Group(x.servers.Cluster, hs, func(h *registry.OwnedShard) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(x.servers.Cluster, hs, func(h *membership.Owned) *keyspace.Shard { return x.shards[h.Shard] })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
 		runs[n].Args = []string{redisconn.Score(until)}
 		for _, h := range part {
-			from := h.Polled.Load()
+			from := x.polled[h.Shard].Load()
 			if all {
 				from = 0
 			}
-			runs[n].Keys, runs[n].Args = append(runs[n].Keys, h.Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
+			runs[n].Keys, runs[n].Args = append(runs[n].Keys, x.shards[h.Shard].Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
 	results, err := redisconn.ReadRuns(ctx, x.servers, ScoreLists, Listing, runs...)
@@ -125,9 +128,9 @@ func (x *Index) readIndex(ctx context.Context, hs []*registry.OwnedShard, until 
 			switch {
 			case all:
 			case len(indexes[i]) == most:
-				h.Polled.Add(int64(most))
+				x.polled[h.Shard].Add(int64(most))
 			default:
-				h.Polled.Store(0)
+				x.polled[h.Shard].Store(0)
 			}
 		}
 	}
@@ -172,15 +175,15 @@ func (x *Index) Poll(ctx context.Context) {
 
 // Discover reads the first entries of lanes that have a bound below their mark,
 // if they are due soon.
-func (x *Index) Discover(ctx context.Context, hs []*registry.OwnedShard) error {
+func (x *Index) Discover(ctx context.Context, hs []*membership.Owned) error {
 	var leads []lead
 	until := x.config.Now() + lookahead
-	err := x.readIndex(ctx, hs, until, false, func(h *registry.OwnedShard, e task.Entry) {
+	err := x.readIndex(ctx, hs, until, false, func(h *membership.Owned, e task.Entry) {
 		last := e
 		last.Name = "\xff" // sorts after every name
 		switch {
 		case !h.Lowwater.Covers(last):
-			leads = append(leads, lead{h, e.Lane})
+			leads = append(leads, lead{x.shards[h.Shard], e.Lane})
 		case !h.Lowwater.Covers(e): // several tasks are due at the same time: a new one can sort before the mark, but most are known
 			h.Lowwater.Added([]task.Entry{e})
 		}
@@ -193,14 +196,14 @@ func (x *Index) Discover(ctx context.Context, hs []*registry.OwnedShard) error {
 
 // lead is a lane that may have entries that are due soon.
 type lead struct {
-	h    *registry.OwnedShard
+	*keyspace.Shard
 	lane task.Lane
 }
 
 // follow reads the first entries of lanes that are due until a time, and hints them.
 func (x *Index) follow(ctx context.Context, leads []lead, until task.Millis) error {
 	results, err := redisconn.Read(ctx, x.servers, rueidis.RedisResult.AsZScores, redisconn.EachOf(leads, func(b rueidis.Builder, first lead) rueidis.Completed {
-		return b.Zrange().Key(first.h.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+		return b.Zrange().Key(first.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
 	})...)
 	if err != nil {
 		return fmt.Errorf("read the due index: %w", err)
@@ -208,47 +211,14 @@ func (x *Index) follow(ctx context.Context, leads []lead, until task.Millis) err
 	for i, found := range results {
 		first := leads[i]
 		if len(found) == 0 { // the bound is too low
-			x.bounds.add(first.h.Shard, first.lane)
+			x.bounds.add(first.Shard, first.lane)
 			continue
 		}
 		entries := make([]task.Entry, len(found))
 		for n, z := range found {
 			entries[n] = task.Entry{Name: z.Member, Lane: first.lane, Due: task.Millis(z.Score)}
 		}
-		x.addEntries(first.h, entries)
+		x.own.Added(entries)
 	}
 	return nil
-}
-
-// addEntries adds entries of an owned shard to its marks, and hints them.
-func (x *Index) addEntries(h *registry.OwnedShard, entries []task.Entry) {
-	for _, e := range entries {
-		addMark(h, e)
-	}
-	x.hint(entries)
-}
-
-func addMark(h *registry.OwnedShard, e task.Entry) {
-	if e.Hint == task.Waits {
-		h.Lowwater.Added([]task.Entry{e})
-	}
-}
-
-func (x *Index) hint(entries []task.Entry) {
-	if hint := x.config.Watchers.Tasks(); hint != nil && len(entries) > 0 {
-		hint(entries)
-	}
-}
-
-// Added notes new entries of lanes, and calls the watcher for those in owned
-// shards. The owners of other shards were notified by put, or find the entries.
-func (x *Index) Added(entries []task.Entry) {
-	var ours []task.Entry
-	for _, e := range entries {
-		if h := x.own.Shard(x.shard(e.Key())); h != nil {
-			addMark(h, e)
-			ours = append(ours, e)
-		}
-	}
-	x.hint(ours)
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -44,15 +44,14 @@ func TestSuccessivePollsReadAllLanes(t *testing.T) {
 	if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
 		t.Fatal(err)
 	}
-	h := &registry.OwnedShard{Shard: sh}
-	hs := append([]*registry.OwnedShard{h}, make([]*registry.OwnedShard, len(index.shards)-1)...)
-	for i := range hs[1:] {
-		hs[1+i] = &registry.OwnedShard{Shard: index.shards[1+i]}
+	hs := make([]*membership.Owned, len(index.shards))
+	for i := range hs {
+		hs[i] = &membership.Owned{Shard: i}
 	}
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		fatal.If(t, index.readIndex(t.Context(), hs, Forever, false, func(_ *registry.OwnedShard, e task.Entry) { n++; seen[e.Lane] = true }))
+		fatal.If(t, index.readIndex(t.Context(), hs, Forever, false, func(_ *membership.Owned, e task.Entry) { n++; seen[e.Lane] = true }))
 		if n > most {
 			t.Errorf("it looked at %d lanes of a shard at once", n)
 		}

@@ -11,17 +11,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Owned returns the marks of the owned shards.
-func (x *Index) Owned() (sets []*lowwater.Set) {
-	for _, h := range x.own.Owned() {
-		sets = append(sets, h.Lowwater)
-	}
-	return sets
-}
-
 // Peek returns the first entries of lanes in owned shards, for each of reads.
 func (x *Index) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	return x.own.Lowwater.Peek(ctx, x.Owned(), reads, x.Read, func(shard int, lane task.Lane) { x.bounds.add(x.shards[shard], lane) })
+	return x.own.Lowwater.Peek(ctx, x.own.Marks(), reads, x.Read, func(shard int, lane task.Lane) { x.bounds.add(x.shards[shard], lane) })
 }
 
 // Read returns the entries of each of reads, from any shards: see lowwater.Group.Peek.

@@ -10,7 +10,6 @@ import (
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
-	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -62,12 +61,11 @@ func parseWake(message string) (task.Entry, error) {
 }
 
 // HandleWakeup adds the entry of another node's message to an owned shard.
-func (x *Index) HandleWakeup(h *registry.OwnedShard, message string) {
+func (x *Index) HandleWakeup(message string) {
 	e, err := parseWake(message)
-	switch {
-	case err != nil:
+	if err != nil {
 		x.config.Logger.Warn("a message of another node was unreadable: its tasks may start up to one poll interval late", "error", err)
-	case x.shard(e.Key()) == h.Shard && x.own.Shard(h.Shard) == h:
-		x.addEntries(h, []task.Entry{e})
+		return
 	}
+	x.own.Added([]task.Entry{e})
 }

@@ -118,7 +118,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r examined, hav
 		return err
 	}
 	if r.Task.State == task.Scheduled {
-		sc.lanes.Added([]task.Entry{r.Task.Entry()})
+		sc.own.Added([]task.Entry{r.Task.Entry()})
 	}
 	sc.found(r.Task.Key(), "its name, an index entry or the entry of its lane was missing or wrong: the task would have been listed, sent, taken back or removed late or never")
 	return nil

@@ -168,7 +168,7 @@ func (sc *scrub) run(ctx context.Context) error {
 
 // seek moves to the next shard of this node, and reports whether there is one.
 func (sc *scrub) seek() bool {
-	for _, sh := range sc.own.Owned() {
+	for _, sh := range sc.own.Shards() {
 		if sh.Number < sc.at.shard {
 			continue
 		}
