@@ -74,7 +74,7 @@ check: checked tooled ## what CI runs after make test: all tests with the race d
 	@cd test/browser && $(GO) test -timeout 10m ./...
 
 .PHONY: check-long
-check-long: platforms lint clients-test page-check redis-long ## what needs other compilers, the network or an hour: other systems, golangci-lint, the client packages, broken Redis servers
+check-long: platforms lint clients-test page-check redis-long postgres-long ## what needs other compilers, the network or an hour: other systems, golangci-lint, the client packages, broken Redis servers
 
 .PHONY: page
 page: tooled ## bundle the web page again, after a change of internal/page/src or of the API
@@ -132,6 +132,10 @@ idle-long: tooled ## the batteries of package idle: 10^7 connections over a day,
 redis-long: tooled ## test the store in Redis with broken servers and connections, with a redis-server of the system (3 minutes)
 	@FOLIOT_REQUIRE_REDIS=1 $(GO) test -v -timeout 1h ./internal/store/redisstore/...
 
+.PHONY: postgres-long
+postgres-long: tooled ## test the store in PostgreSQL in its long form, also through PgBouncer, with the servers of the system (5 minutes)
+	@FOLIOT_REQUIRE_POSTGRES=1 FOLIOT_REQUIRE_PGBOUNCER=1 $(GO) test -v -timeout 1h ./internal/store/pgstore ./postgres
+
 .PHONY: cron-long
 cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 steps over every zone of the system, and of Go (6 minutes)
 	@$(GO) test -v -timeout 1h -run '^TestNextAndPrevAgreeWithAWalk' ./internal/cron -oracle.steps 1000000
@@ -141,7 +145,7 @@ cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 
 # from the first second, because it takes minutes with an empty cache.
 .PHONY: checked
 checked: go
-	@PATH="$$PATH:$$(echo /usr/lib/postgresql/*/bin | tr ' ' :)"; for need in redis-server/redis-server initdb/postgresql promtool/prometheus; do command -v "$${need%/*}" >/dev/null || \
+	@PATH="$$PATH:/usr/sbin:$$(echo /usr/lib/postgresql/*/bin | tr ' ' :)"; for need in redis-server/redis-server initdb/postgresql pgbouncer/pgbouncer promtool/prometheus; do command -v "$${need%/*}" >/dev/null || \
 		echo "make: $${need%/*} is missing, so its tests are skipped; install it: apt-get install $${need#*/}"; done
 	@unformatted=$$(find . -name '*.go' -not -path './.cache/*' -print0 | xargs -0r "$$($(GO) env GOROOT)/bin/gofmt" -l); \
 	if [ -n "$$unformatted" ]; then printf 'make: not formatted, run gofmt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi

@@ -98,7 +98,8 @@ func TestMistakesWithPostgreSQLHaveARemedyAndHideThePassword(t *testing.T) {
 			PERFORM pg_reload_conf(); END $$`,
 		// A function that is found before the real one.
 		`CREATE SCHEMA old; CREATE FUNCTION old.current_setting(text) RETURNS text LANGUAGE sql AS
-			$$ SELECT CASE WHEN $1 = 'server_version_num' THEN '130011' WHEN $1 = 'server_version' THEN '13.11' ELSE pg_catalog.current_setting($1) END $$`,
+			$$ SELECT CASE WHEN $1 = 'server_version_num' THEN '130011' WHEN $1 = 'server_version' THEN '13.11' ELSE pg_catalog.current_setting($1) END $$;
+			CREATE ROLE aged LOGIN SUPERUSER; ALTER ROLE aged SET search_path = old, pg_catalog`,
 	} {
 		_, err := pgtest.Psql(t.Context(), db.URL(), sql)
 		fatal.If(t, err)
@@ -113,15 +114,15 @@ func TestMistakesWithPostgreSQLHaveARemedyAndHideThePassword(t *testing.T) {
 		url, says, remedy string
 		migrates          bool // foliot postgres migrate does not fail
 	}{
-		{at("postgres", here, "postgres?search_path=bare"), `relation "meta" does not exist`, "run foliot postgres migrate", true},
-		{at("postgres", here, "postgres?search_path=missing"), `relation "meta" does not exist`, "run foliot postgres migrate", true},
+		{at("postgres", here, "postgres?search_path=bare"), `relation "bare.meta" does not exist`, "run foliot postgres migrate", true},
+		{at("postgres", here, "postgres?search_path=missing"), `relation "missing.meta" does not exist`, "run foliot postgres migrate", true},
 		{at("postgres", here, "postgres?search_path=other"), `column "format" does not exist`, "name a schema of its own with search_path", false},
 		{at("postgres", here, "shop"), `database "shop" does not exist`, "CREATE DATABASE", false},
 		{at("nobody", here, "postgres"), `role "nobody" does not exist`, "pass a valid user and password", false},
 		{at("locked", here, "postgres"), "password authentication failed", "pass a valid user and password", false},
 		{at("weak", here, "postgres?search_path=theirs"), "does not exist", "run foliot postgres migrate", false},
 		{at("reader", here, "postgres"), "takes no writes, because it is a standby", "the address of the primary", false},
-		{at("postgres", here, "postgres?search_path=old,pg_catalog"), "PostgreSQL 13.11 is too old", "use PostgreSQL 14 or newer", false},
+		{at("aged", here, "postgres"), "PostgreSQL 13.11 is too old", "use PostgreSQL 14 or newer", false},
 		{at("postgres", here, "postgres?nonsense=1"), `unrecognized configuration parameter "nonsense"`, "this is an error of PostgreSQL itself", false},
 		{at("postgres", here, "postgres?sslmode=require"), "refused TLS", "the address and sslmode are correct", false},
 		{at("postgres", "127.0.0.1:"+freePort(t), "postgres"), "connection refused", "check that it runs", false},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ const (
 	diskFull        = "53100"
 	undefinedTable  = "42P01"
 	readOnly        = "25006"
+	starting        = "57P03"
 )
 
 // code returns the SQLSTATE of an error, "" if it has none.
@@ -66,31 +68,88 @@ func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql stri
 	if tx := transactionOf(ctx); tx != nil {
 		return run(ctx, s, tx, scan, sql, args...)
 	}
-	rows, err := s.pool.Query(ctx, sql, args...)
+	rows, err := s.pool.Query(ctx, sql, append([]any{&s.schema}, args...)...)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
 }
 
-// connect returns a pool of connections.
-func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	c, err := Parse(url)
+// connect checks the server, and makes the pools of connections.
+func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) error {
+	one, err := pgx.ConnectConfig(ctx, c.ConnConfig)
+	for try := 0; code(err) == starting; try++ {
+		if try%10 == 0 {
+			s.config.Logger.Info("PostgreSQL is starting: this node waits until it is ready", "error", err)
+		}
+		if !pause(ctx, time.Second) {
+			return context.Cause(ctx)
+		}
+		one, err = pgx.ConnectConfig(ctx, c.ConnConfig)
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if !strings.Contains(url, "pool_max_conns") {
+	defer func() { _ = one.Close(context.WithoutCancel(ctx)) }()
+	if err := checkServer(ctx, one); err != nil {
+		return err
+	}
+	if err := one.QueryRow(ctx, target, path).Scan(&s.schema.name, nil, nil); err != nil {
+		return err
+	}
+	s.channel = "foliot:" + s.schema.name
+	if s.pooled, err = isPooled(ctx, one); err != nil {
+		return err
+	}
+	if !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode") {
+		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	}
+	if !strings.Contains(s.config.URL, "pool_max_conns") {
 		c.MaxConns = poolSize
-	}
-	if c.ConnConfig.RuntimeParams["application_name"] == "" {
-		c.ConnConfig.RuntimeParams["application_name"] = "foliot"
 	}
 	c.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
 			c.CustomData()[warned] = n.Message
 		}
 	}
-	return pgxpool.NewWithConfig(ctx, c)
+	c.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // a pooler can send some of another client
+	if s.pool, err = pgxpool.NewWithConfig(ctx, c.Copy()); err == nil {
+		s.commits, err = pgxpool.NewWithConfig(ctx, c)
+	}
+	return err
+}
+
+// isPooled reports whether a pooler, such as PgBouncer, is between c and the server.
+// Then the statements of a connection can run on different connections of the server.
+func isPooled(ctx context.Context, c *pgx.Conn) (pooled bool, err error) {
+	err = c.QueryRow(ctx, "SELECT pg_backend_pid() <> $1::bigint", int64(c.PgConn().PID())).Scan(&pooled)
+	return pooled, err
+}
+
+// schema is the schema of the tables. As the first argument of a statement it adds its
+// name to theirs: poolers refuse a search_path, and that of a user's transaction is the
+// user's.
+type schema struct {
+	name  string   // quoted if necessary
+	texts sync.Map // statements with the schema, by those without
+}
+
+// tables finds the tables of a store in a statement.
+var tables = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE) (meta|task|lease|news|count|shard|member|sums|version|setting|audit|permit)\b`)
+
+// in returns a statement about the tables in the schema.
+func (n *schema) in(sql string) string {
+	text, known := n.texts.Load(sql)
+	if !known {
+		text = tables.ReplaceAllString(sql, "$1 "+strings.ReplaceAll(n.name, "$", "$$")+".$2")
+		n.texts.Store(sql, text)
+	}
+	return text.(string)
+}
+
+// RewriteQuery implements pgx.QueryRewriter.
+func (n *schema) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, args []any) (string, []any, error) {
+	return n.in(sql), args, nil
 }
 
 // poolSize is the number of connections of a pool. A process has two pools: commits may
@@ -187,7 +246,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue(lockShared, ch.shared)
 	}
-	b.Queue(ch.sql, ch.args...)
+	b.Queue(ch.sql, append([]any{&s.schema}, ch.args...)...)
 	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT
 	b.Queue("COMMIT")
 	delete(c.Conn().PgConn().CustomData(), warned)

@@ -2,11 +2,13 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/permits"
@@ -18,6 +20,7 @@ type listeners struct {
 	nodes atomic.Pointer[func()]
 	news  chan struct{} // to the poll
 	out   chan string   // messages to send
+	hears atomic.Bool   // messages arrive
 }
 
 // notifyEvery is the shortest time between two transactions that notify: they take a
@@ -57,20 +60,36 @@ func (s *Store) sendAll(ctx context.Context) {
 	}
 }
 
-// listenAll receives messages, until ctx ends.
+// listenAll receives messages, until ctx ends. A pooler that delivers none is not tried
+// again, because each LISTEN stays on one of its connections.
 func (s *Store) listenAll(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.listen(ctx)
+		s.listeners.hears.Store(false)
 		if ctx.Err() == nil {
 			s.note("listen to the other nodes", err)
+			if s.pooled && errors.Is(err, errDeaf) {
+				return
+			}
 			pause(ctx, time.Second)
 		}
 	}
 }
 
-// listen receives messages with a connection of its own.
+const (
+	// probeEvery is how long a connection can be silent before this node sends itself a
+	// message, and probeWithin how long that one may take.
+	probeEvery, probeWithin = time.Minute, 5 * time.Second
+)
+
+// errDeaf means that no message arrives, although LISTEN succeeded.
+var errDeaf = errors.New("PostgreSQL delivers no messages: a pooler in transaction mode drops them, and so does a server that was replaced")
+
+// listen receives messages with a connection of its own, until it fails or is deaf.
 func (s *Store) listen(ctx context.Context) error {
-	c, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	settings := s.pool.Config().ConnConfig
+	settings.OnNotification = nil
+	c, err := pgx.ConnectConfig(ctx, settings)
 	if err != nil {
 		return err
 	}
@@ -78,14 +97,29 @@ func (s *Store) listen(ctx context.Context) error {
 	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{s.channel}.Sanitize()); err != nil {
 		return err
 	}
-	s.note("listen to the other nodes", nil)
-	s.heard("nodes")
-	for {
-		n, err := c.WaitForNotification(ctx)
-		if err != nil {
-			return err
+	s.heard("nodes") // there may have been some before
+	for probing := true; ; {
+		limit := probeEvery
+		if probing {
+			s.notify("probe")
+			limit = probeWithin
 		}
-		s.heard(n.Payload)
+		wait, stop := context.WithTimeout(ctx, limit)
+		n, err := c.WaitForNotification(wait)
+		stop()
+		switch {
+		case err == nil:
+			probing = false
+			s.listeners.hears.Store(true)
+			s.note("listen to the other nodes", nil)
+			s.heard(n.Payload)
+		case ctx.Err() != nil || !pgconn.Timeout(err):
+			return err
+		case probing:
+			return errDeaf
+		default:
+			probing = true
+		}
 	}
 }
 
@@ -93,6 +127,7 @@ func (s *Store) listen(ctx context.Context) error {
 func (s *Store) heard(message string) {
 	word, rest, _ := strings.Cut(message, " ")
 	switch word {
+	case "probe":
 	case "nodes":
 		if news := s.listeners.nodes.Load(); news != nil {
 			(*news)()

@@ -27,7 +27,7 @@ func Migrate(ctx context.Context, url string) error {
 // Plan returns the SQL of Migrate, "" if the tables are the newest. If run is set, it
 // runs the SQL.
 func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
-	pool, err := Parse(url)
+	pool, path, err := parse(url)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,7 @@ func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
 		if err := checkServer(ctx, tx); err != nil {
 			return err
 		}
-		if sql, err = missing(ctx, tx); err == nil && run {
+		if sql, err = missing(ctx, tx, path); err == nil && run {
 			_, err = tx.Exec(ctx, sql)
 		}
 		return err
@@ -48,17 +48,17 @@ func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
 	return sql, explain("migrate", url, err)
 }
 
-// target is the first schema of search_path, quoted, although PostgreSQL skips it if it
-// does not exist. The lock ends with the transaction.
+// target is the first schema of $1 or else of search_path, quoted, although PostgreSQL
+// skips it if it does not exist. The lock ends with the transaction.
 const target = `SELECT name, to_regnamespace(name) IS NULL, to_regclass(name || '.meta') IS NOT NULL
-	FROM pg_advisory_xact_lock(hashtext('foliot migrate')), split_part(current_setting('search_path'), ',', 1) AS first, quote_ident(CASE
+	FROM pg_advisory_xact_lock(hashtext('foliot migrate')), split_part(coalesce(nullif($1, ''), current_setting('search_path')), ',', 1) AS first, quote_ident(CASE
 		WHEN first IN ('"$user"', '$user') THEN coalesce(current_schema(), 'public')
 		WHEN first LIKE '"%' THEN trim('"' FROM first) ELSE lower(trim(first)) END) AS name`
 
 // missing returns the SQL that makes the newest tables.
-func missing(ctx context.Context, tx pgx.Tx) (sql string, err error) {
+func missing(ctx context.Context, tx pgx.Tx, path string) (sql string, err error) {
 	schema, isNew, hasTables, from := "", false, false, 0
-	if err := tx.QueryRow(ctx, target).Scan(&schema, &isNew, &hasTables); err != nil {
+	if err := tx.QueryRow(ctx, target, path).Scan(&schema, &isNew, &hasTables); err != nil {
 		return "", err
 	}
 	if hasTables {

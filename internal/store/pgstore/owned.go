@@ -85,6 +85,6 @@ func (s *Store) survey(ctx context.Context, owned []*membership.Owned) error {
 // countLimited counts the records in shards by the namespaces that have quotas.
 func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
 	return s.quotas.Count(ctx, func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-		return readCounts(ctx, s.pool, "shard = ANY($1)", shards)
+		return s.readCounts(ctx, s.pool, "shard = ANY($1)", shards)
 	})
 }

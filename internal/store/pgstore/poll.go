@@ -144,13 +144,13 @@ func (s *Store) fold(ctx context.Context) error {
 WITH read AS (
 	DELETE FROM news n USING unnest($1::smallint[], $2::text[]) o(shard, owner) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
 	WHERE n.shard = o.shard AND n.xid < $3::text::xid8 RETURNING n.shard, n.news
-), sums AS (
+), summed AS (
 	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, x.number, sum(x.n) AS n
 	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d,
 		LATERAL (SELECT i - 1 AS number, v::bigint AS n FROM jsonb_array_elements_text(d->'States') WITH ORDINALITY v(v, i) UNION ALL SELECT -1, (d->>'Bytes')::bigint) x
 	GROUP BY 1, 2, 3, 4 HAVING sum(x.n) <> 0
 ), added AS (
-	INSERT INTO count (shard, namespace, queue, number, n) SELECT * FROM sums ORDER BY 1, 2, 3, 4
+	INSERT INTO count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
 ) SELECT count(*) FROM added`, args: []any{shards, owners, strconv.FormatInt(xmin, 10)}})
 	return err

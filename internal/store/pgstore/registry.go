@@ -48,7 +48,7 @@ const serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membership.Peer, silence time.Duration) (n membership.Nodes, err error) {
 	if mode == membership.ReadOnly || mode == membership.ReadAll {
 		var all nodes
-		n.Now, err = readNodes(ctx, r.pool, &all, "")
+		n.Now, err = r.readNodes(ctx, r.pool, &all, "")
 		n.Peers = all.peers(n.Now, silence, mode == membership.ReadAll)
 		return n, err
 	}
@@ -68,9 +68,9 @@ type rower interface {
 }
 
 // readNodes reads the nodes and the server's clock.
-func readNodes(ctx context.Context, db rower, all *nodes, lock string) (now task.Millis, err error) {
+func (s *Store) readNodes(ctx context.Context, db rower, all *nodes, lock string) (now task.Millis, err error) {
 	var data []byte
-	if err = db.QueryRow(ctx, "SELECT nodes, "+serverTime+" FROM member"+lock).Scan(&data, &now); err == nil {
+	if err = db.QueryRow(ctx, "SELECT nodes, "+serverTime+" FROM member"+lock, &s.schema).Scan(&data, &now); err == nil {
 		err = json.Unmarshal(data, all)
 	}
 	return now, err
@@ -83,13 +83,13 @@ func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(*nodes, 
 	if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)"); err != nil {
 		return err
 	}
-	now, err := readNodes(ctx, tx, &all, " FOR UPDATE")
+	now, err := s.readNodes(ctx, tx, &all, " FOR UPDATE")
 	if err != nil || !change(&all, now) {
 		return err
 	}
 	data, err := json.Marshal(all)
 	if err == nil {
-		_, err = tx.Exec(ctx, "UPDATE member SET nodes = $1", data)
+		_, err = tx.Exec(ctx, "UPDATE member SET nodes = $1", &s.schema, data)
 	}
 	return err
 }
@@ -236,7 +236,7 @@ func (r registry) Publish(ctx context.Context, node string, data []byte) error {
 	if data == nil {
 		sql = "DELETE FROM sums WHERE node = $1 AND $2::bytea IS NULL"
 	}
-	_, err := r.pool.Exec(ctx, sql, node, data)
+	_, err := r.pool.Exec(ctx, sql, &r.schema, node, data)
 	return err
 }
 
@@ -303,7 +303,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 			if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', true)"); err != nil {
 				return err
 			}
-			return audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
+			return s.audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
 		})
 	})
 	if err == nil {

@@ -77,19 +77,19 @@ func (s *Store) editOnce(ctx context.Context, now task.Millis, e settings.Edit) 
 
 // edit makes one edit in a transaction, and returns the settings after it.
 func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit) (settings.EditReply, *configuration, error) {
-	have, err := readSettings(ctx, tx, s.settings.Load(), " FOR UPDATE")
+	have, err := s.readSettings(ctx, tx, s.settings.Load(), " FOR UPDATE")
 	if err != nil {
 		return settings.EditReply{}, nil, err
 	}
 	switch e := e.(type) {
 	case settings.Note:
-		return settings.EditReply{}, have, audit(ctx, tx, e...)
+		return settings.EditReply{}, have, s.audit(ctx, tx, e...)
 	case settings.DropNamespace:
 		field := settings.SettingKey{Kind: settings.NamespaceKind, Name: e.Name}.Field()
 		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
 			return settings.EditReply{}, nil, err
 		}
-		counts, err := readCounts(ctx, tx, "true")
+		counts, err := s.readCounts(ctx, tx, "true")
 		if err != nil {
 			return settings.EditReply{}, nil, err
 		}
@@ -112,20 +112,20 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, now task.Millis, e setting
 	for _, c := range changes {
 		var err error
 		if c.Value == nil {
-			_, err = tx.Exec(ctx, "DELETE FROM setting WHERE field = $1", c.Key.Field())
+			_, err = tx.Exec(ctx, "DELETE FROM setting WHERE field = $1", &s.schema, c.Key.Field())
 		} else {
 			var data []byte
 			if data, err = settings.EncodeSetting(c.Value); err == nil {
-				_, err = tx.Exec(ctx, "INSERT INTO setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", c.Key.Field(), data)
+				_, err = tx.Exec(ctx, "INSERT INTO setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", &s.schema, c.Key.Field(), data)
 			}
 		}
 		if err != nil {
 			return settings.EditReply{}, nil, err
 		}
 	}
-	_, err := tx.Exec(ctx, "UPDATE version SET settings = $1", next.version)
+	_, err := tx.Exec(ctx, "UPDATE version SET settings = $1", &s.schema, next.version)
 	if entry, ok := settings.AuditEdit(now, settings.ActorOf(ctx), e, changes); ok && err == nil {
-		err = audit(ctx, tx, entry)
+		err = s.audit(ctx, tx, entry)
 	}
 	return settings.EditReply{Changes: changes}, next, err
 }
@@ -160,7 +160,7 @@ func (s *Store) reload(ctx context.Context) error {
 func (s *Store) reloadLocked(ctx context.Context) (changed bool, err error) {
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		have := s.settings.Load()
-		next, err := readSettings(ctx, tx, have, "")
+		next, err := s.readSettings(ctx, tx, have, "")
 		if err == nil {
 			changed = next.version != have.version
 			s.adopt(next)
@@ -171,12 +171,12 @@ func (s *Store) reloadLocked(ctx context.Context) (changed bool, err error) {
 }
 
 // readSettings returns the settings, which are have if they have its version.
-func readSettings(ctx context.Context, tx pgx.Tx, have *configuration, lock string) (*configuration, error) {
+func (s *Store) readSettings(ctx context.Context, tx pgx.Tx, have *configuration, lock string) (*configuration, error) {
 	c := &configuration{}
-	if err := tx.QueryRow(ctx, "SELECT settings FROM version"+lock).Scan(&c.version); err != nil || c.version == have.version {
+	if err := tx.QueryRow(ctx, "SELECT settings FROM version"+lock, &s.schema).Scan(&c.version); err != nil || c.version == have.version {
 		return have, err
 	}
-	rows, err := tx.Query(ctx, "SELECT field, value FROM setting")
+	rows, err := tx.Query(ctx, "SELECT field, value FROM setting", &s.schema)
 	if err != nil {
 		return nil, err
 	}
@@ -196,13 +196,13 @@ func readSettings(ctx context.Context, tx pgx.Tx, have *configuration, lock stri
 	return c, err
 }
 
-func audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditEntry) error {
+func (s *Store) audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditEntry) error {
 	for i := range entries {
-		if _, err := tx.Exec(ctx, "INSERT INTO audit (entry) VALUES ($1)", append([]byte{codec.Format}, settings.EncodeAuditEntry(&entries[i])...)); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO audit (entry) VALUES ($1)", &s.schema, append([]byte{codec.Format}, settings.EncodeAuditEntry(&entries[i])...)); err != nil {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, "DELETE FROM audit WHERE seq <= (SELECT seq FROM audit ORDER BY seq DESC OFFSET $1 LIMIT 1)", settings.MaxAuditEntries)
+	_, err := tx.Exec(ctx, "DELETE FROM audit WHERE seq <= (SELECT seq FROM audit ORDER BY seq DESC OFFSET $1 LIMIT 1)", &s.schema, settings.MaxAuditEntries)
 	return err
 }
 
@@ -246,20 +246,20 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, 
 		n++
 	}
 	if err == nil && n > 0 {
-		_, err = s.pool.Exec(ctx, "DELETE FROM audit WHERE seq <= $1", int64(entries[n-1].Seq))
+		_, err = s.pool.Exec(ctx, "DELETE FROM audit WHERE seq <= $1", &s.schema, int64(entries[n-1].Seq))
 	}
 	return n, err
 }
 
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return readCounts(ctx, s.pool, "true") })
+	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx, s.pool, "true") })
 }
 
 // readCounts adds the unread news to the counts, in one snapshot, of the shards that
 // fit a condition.
-func readCounts(ctx context.Context, q Querier, where string, args ...any) (map[task.QueueKey]task.Counts, error) {
-	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count WHERE "+where+" UNION ALL SELECT '', '', 0, 0, news FROM news WHERE "+where, args...)
+func (s *Store) readCounts(ctx context.Context, q Querier, where string, args ...any) (map[task.QueueKey]task.Counts, error) {
+	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count WHERE "+where+" UNION ALL SELECT '', '', 0, 0, news FROM news WHERE "+where, append([]any{&s.schema}, args...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -85,10 +85,11 @@ type Store struct {
 	config  Config
 	pool    *pgxpool.Pool // of reads, and of writes that wait for nothing
 	commits *pgxpool.Pool // of the changes whose commit waits
+	schema  schema
+	pooled  bool // a pooler is between this process and the server
 	shards  int
 	lease   time.Duration // of shards
 	node    string        // this process, in the news that it writes
-	schema  string        // of the tables, quoted if necessary
 	channel string        // of the messages of nodes
 	opened  time.Time
 
@@ -126,48 +127,50 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if strings.Contains(c.Node, "/") {
 		return nil, fmt.Errorf("node name %q: must not contain a slash", c.Node)
 	}
-	pool, err := connect(ctx, c.URL)
+	conns, path, err := parse(c.URL)
 	if err != nil {
-		return nil, err // no Location: the URL is invalid
-	}
-	commits, err := connect(ctx, c.URL)
-	if err != nil {
-		pool.Close()
 		return nil, err
 	}
 	s := &Store{
-		config: c, pool: pool, commits: commits, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
+		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
 	}
 	s.together = together{waiting: map[class][]*write{}, flying: map[class]int{}}
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-		return readCounts(ctx, s.pool, "true")
+		return s.readCounts(ctx, s.pool, "true")
 	}
 	s.closing, s.stop = context.WithCancel(context.Background())
-	if err := s.open(ctx); err != nil {
+	if err = s.connect(ctx, conns, path); err == nil {
+		err = s.open(ctx)
+	}
+	if err != nil {
 		s.stop()
 		s.working.Wait()
-		pool.Close()
-		commits.Close()
+		s.disconnect()
 		return nil, explain("open", c.URL, err)
 	}
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context) error {
-	if err := checkServer(ctx, s.pool); err != nil {
-		return err
+func (s *Store) disconnect() {
+	for _, pool := range []*pgxpool.Pool{s.pool, s.commits} {
+		if pool != nil {
+			pool.Close()
+		}
 	}
+}
+
+func (s *Store) open(ctx context.Context) error {
 	found, lease := 0, int64(0)
-	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease, relnamespace::regnamespace::text FROM meta, pg_class WHERE oid = 'meta'::regclass").Scan(&found, &s.shards, &lease, &s.schema)
+	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease FROM meta", &s.schema).Scan(&found, &s.shards, &lease)
 	switch {
 	case err != nil:
 		return err
 	case found != format:
 		return wrongFormat(found)
 	}
-	s.lease, s.channel = time.Duration(lease)*time.Millisecond, "foliot:"+s.schema
+	s.lease = time.Duration(lease) * time.Millisecond
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
@@ -283,7 +286,6 @@ func (s *Store) Close() error {
 	s.stop()
 	s.working.Wait()
 	<-s.member.Ended
-	s.pool.Close()
-	s.commits.Close()
+	s.disconnect()
 	return nil
 }

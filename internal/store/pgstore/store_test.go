@@ -34,7 +34,12 @@ func migrated(t *testing.T) string {
 // opened returns an empty store. The tests set its time.
 func opened(t *testing.T) store.Store {
 	t.Helper()
-	s, err := Open(t.Context(), Config{URL: migrated(t), Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true})
+	return openedAt(t, migrated(t))
+}
+
+func openedAt(t *testing.T, url string) store.Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{URL: url, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true})
 	fatal.If(t, err)
 	return s
 }
@@ -46,6 +51,10 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	if testing.Short() {
 		scripts = quick.Of(5, 2)
 	}
+	differential(t, scripts, opened)
+}
+
+func differential(t *testing.T, scripts int, opened func(*testing.T) store.Store) {
 	storetest.Differential(t, storetest.Subject{
 		Open: opened, OrderOfRecords: true, Scripts: scripts,
 		Reference: func(now task.Millis, c storetest.Contents) store.Store {
@@ -55,9 +64,8 @@ func TestStoreEqualsTheReference(t *testing.T) {
 }
 
 // openNodes opens nodes of one store, and waits until they have divided the shards.
-func openNodes(t *testing.T, names ...string) []*Store {
+func openNodes(t *testing.T, url string, names ...string) []*Store {
 	t.Helper()
-	url := migrated(t)
 	all := make([]*Store, len(names))
 	for i, name := range names {
 		s, err := Open(t.Context(), Config{URL: url, Node: name})
@@ -81,7 +89,11 @@ func openNodes(t *testing.T, names ...string) []*Store {
 // Each node creates tasks for all nodes. Each task is claimed by the owner of its
 // shard, which finds it in the lanes of its own shards.
 func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
-	all := openNodes(t, "a", "b", "c")
+	theOwnerFindsTheTasksOfOtherNodes(t, migrated(t))
+}
+
+func theOwnerFindsTheTasksOfOtherNodes(t *testing.T, url string) {
+	all := openNodes(t, url, "a", "b", "c")
 	const each = 40
 	due := task.CeilMillis(time.Now())
 	for i, s := range all {
@@ -130,7 +142,11 @@ func TestTheOwnerOfAShardFindsTheTasksOfOtherNodes(t *testing.T) {
 // The changes of a user's transaction happen if it commits, and then the owners of the
 // shards find them.
 func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
-	s := openNodes(t, "a")[0]
+	changesAreThoseOfTheUsersTransaction(t, migrated(t))
+}
+
+func changesAreThoseOfTheUsersTransaction(t *testing.T, url string) {
+	s := openNodes(t, url, "a")[0]
 	for _, commits := range []bool{false, true} {
 		due := task.CeilMillis(s.Now()) + 1_000_000
 		name := fmt.Sprint("order-", commits)
@@ -145,7 +161,7 @@ func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
 		one(t.Context(), task.Create{Spec: kept})
 		tx, err := s.pool.Begin(t.Context())
 		fatal.If(t, err)
-		_, err = tx.Exec(t.Context(), "SET LOCAL search_path = public") // the user's tables are in another schema
+		_, err = tx.Exec(t.Context(), "SET LOCAL search_path = public; CREATE TEMP TABLE task (of_the_user int) ON COMMIT DROP") // the user's tables
 		fatal.If(t, err)
 		ctx := Within(t.Context(), &Transaction{DB: tx})
 		one(ctx, task.Create{Spec: tasktest.Spec(name, due)})
@@ -179,7 +195,7 @@ func TestChangesAreThoseOfTheUsersTransaction(t *testing.T) {
 // An open transaction that settles a task delays no extension of another lease, and the
 // lease of the task itself is neither extended nor lost.
 func TestASettlementInATransactionDelaysNoExtension(t *testing.T) {
-	s := openNodes(t, "a")[0]
+	s := openNodes(t, migrated(t), "a")[0]
 	now := task.CeilMillis(s.Now())
 	names := []string{"settled", "extended"}
 	var claims []task.Claim

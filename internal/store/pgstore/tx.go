@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"regexp"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -43,13 +42,9 @@ func outside(ctx context.Context) context.Context { return Within(ctx, nil) }
 func run[T any](ctx context.Context, s *Store, tx *Transaction, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	rows, err := tx.DB.Query(ctx, ownTables.ReplaceAllString(sql, "$1 "+s.schema+".$2"), args...)
+	rows, err := tx.DB.Query(ctx, s.schema.in(sql), args...)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
 }
-
-// ownTables finds the tables of a store in a statement. In a transaction of the user
-// their names need the schema, because the search_path is the user's.
-var ownTables = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE) (task|lease|news|shard|setting|version)\b`)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -20,12 +21,27 @@ const Example = "postgres://USER:PASSWORD@HOST/DATABASE?search_path=SCHEMA"
 // libpq. Errors quote nothing, because a password with an @ or a / splits the URL, so
 // any part may contain a piece of it.
 func Parse(text string) (*pgxpool.Config, error) {
-	c, err := pgxpool.ParseConfig(text)
+	c, _, err := parse(text)
+	return c, err
+}
+
+// parse is Parse, and returns the search_path too, which poolers refuse.
+func parse(text string) (c *pgxpool.Config, path string, err error) {
+	c, err = pgxpool.ParseConfig(text)
 	if err != nil || strings.Contains(c.ConnConfig.Host+c.ConnConfig.Database, "@") {
-		return nil, errors.New("the URL of a PostgreSQL cannot be parsed: check its parameters, and in a password write %40 for @, %2F for /, %3A for :, %3F for ? and %25 for %, such as " + Example)
+		return nil, "", errors.New("the URL of a PostgreSQL cannot be parsed: check its parameters, and in a password write %40 for @, %2F for /, %3A for :, %3F for ? and %25 for %, such as " + Example)
 	}
 	c.ConnConfig.ConnectTimeout = cmp.Or(c.ConnConfig.ConnectTimeout, 3*time.Second) // otherwise minutes
-	return c, nil
+	params := c.ConnConfig.RuntimeParams
+	path = params["search_path"]
+	delete(params, "search_path")
+	if params["application_name"] == "" {
+		params["application_name"] = "foliot"
+	}
+	if !strings.Contains(text, "default_query_exec_mode") { // behind a pooler, names of prepared statements clash
+		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	return c, path, nil
 }
 
 // Location returns the hosts, the database and the search_path of a valid URL.

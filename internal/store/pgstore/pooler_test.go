@@ -1,0 +1,61 @@
+package pgstore
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/quick"
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/storetest"
+)
+
+// A pooler in transaction mode runs each transaction of a connection on any connection
+// of the server, refuses search_path, and delivers no messages.
+func TestThroughAPooler(t *testing.T) {
+	server := pgtest.Shared(t)
+	pooler := server.Bouncer(t)
+	through := func(t *testing.T) string {
+		t.Helper()
+		url := pooler + "&search_path=" + server.Schema(t)
+		for range 3 { // statements prepared by name would clash
+			fatal.If(t, Migrate(t.Context(), url))
+		}
+		return url
+	}
+	opened := func(t *testing.T) store.Store {
+		t.Helper()
+		return openedAt(t, through(t))
+	}
+	t.Run("contract", func(t *testing.T) {
+		quick.Leave(t, "takes half a minute")
+		storetest.Run(t, opened)
+	})
+	t.Run("differential", func(t *testing.T) { differential(t, quick.Of(4, 1), opened) })
+	t.Run("nodes", func(t *testing.T) { theOwnerFindsTheTasksOfOtherNodes(t, through(t)) })
+	t.Run("transactions of users", func(t *testing.T) { changesAreThoseOfTheUsersTransaction(t, through(t)) })
+	t.Run("messages", func(t *testing.T) {
+		j := servertest.NewJournal()
+		s, err := Open(t.Context(), Config{URL: through(t), Logger: j.Logger()})
+		fatal.If(t, err)
+		defer func() { fatal.If(t, s.Close()) }()
+		j.Await(t, `level=WARN msg="could not listen to the other nodes" error="PostgreSQL delivers no messages: a pooler in transaction mode drops them`)
+		if !s.pooled || s.listeners.hears.Load() {
+			t.Error("the pooler was not noticed")
+		}
+	})
+}
+
+// Messages are missed only if the server does not deliver them.
+func TestANodeHearsItself(t *testing.T) {
+	s, err := Open(t.Context(), Config{URL: migrated(t), Logger: slog.New(slog.DiscardHandler)})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	redistest.Until(t, "it hears", s.listeners.hears.Load)
+	if s.pooled {
+		t.Error("there is no pooler")
+	}
+}
