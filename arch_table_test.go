@@ -240,7 +240,7 @@ var layers = []layer{
 		why: "bytes are a pure function of the record: the same in each store that keeps some",
 	},
 	{
-		path: "internal/store/kernel", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/quota"},
+		path: "internal/store/kernel", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/lowwater", "internal/store/quota"},
 		why: "the rules of a step are pure, and know no medium: two stores must not decide differently",
 	},
 	{

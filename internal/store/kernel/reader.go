@@ -3,8 +3,10 @@ package kernel
 import (
 	"context"
 	"encoding/binary"
+	"strings"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -102,3 +104,52 @@ type Counted struct {
 
 // SeekCost is the cost of finding a place: as much as some entries.
 const SeekCost = 8
+
+// ReadTasks is Records for a medium that reads bodies after the records, and only of those
+// that f matches. read returns tasks, nil if they do not exist, perhaps with their bodies.
+func ReadTasks(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool, read func(_ context.Context, _ []task.Key, bodies bool) ([]*task.Task, error)) ([]*task.Task, error) {
+	all, err := read(ctx, keys, false)
+	if err != nil || !bodies {
+		return all, err
+	}
+	n, weight := len(all), 0
+	var large []task.Key
+	var of []int
+	for i, t := range all {
+		if t == nil || t.Request.BodySize == 0 || f != nil && !f.Match(t) {
+			continue
+		}
+		large, of = append(large, keys[i]), append(of, i)
+		if weight += t.Weight() + t.Request.BodySize; weight >= task.MaxPageBytes {
+			n = i + 1
+			break
+		}
+	}
+	if len(large) == 0 {
+		return all, nil
+	}
+	got, err := read(ctx, large, true)
+	for i, t := range got {
+		all[of[i]] = t
+	}
+	return all[:n], err
+}
+
+// ScanLanes is Scan for due indexes. read returns the entries of each Read: see
+// lowwater.Group.Peek.
+func ScanLanes(ctx context.Context, ranges []Range, until task.Millis, read func(context.Context, []lowwater.Read) ([][]task.Entry, error)) ([][]string, error) {
+	reads := make([]lowwater.Read, len(ranges))
+	for i, r := range ranges {
+		after := Position(r.From)
+		after.Name = strings.TrimSuffix(after.Name, "\x00") // it is the end of a place, or there is no name
+		reads[i] = lowwater.Read{Part: r.Part, LaneRead: store.LaneRead{Lane: r.Lane, After: after, Until: until, Limit: r.Limit}}
+	}
+	found, err := read(ctx, reads)
+	all := make([][]string, len(found))
+	for i, entries := range found {
+		for _, e := range entries {
+			all[i] = append(all[i], DuePlace(e.Position()))
+		}
+	}
+	return all, err
+}

@@ -115,6 +115,7 @@ type Member struct {
 	begin       sync.Mutex // guards the two fields below
 	begun       bool       // Join or TakeAll was called
 	released    bool       // Release was called
+	alone       bool       // TakeAll was called; immutable after it
 	listeners   sync.WaitGroup
 
 	// Counters of the loop, read by other goroutines.
@@ -253,8 +254,10 @@ func (m *Member) starts() bool {
 	return m.begun
 }
 
-// TakeAll makes this process own every shard, without leases.
+// TakeAll makes this process own every shard, without leases. It must be called before any
+// other method.
 func (m *Member) TakeAll(ctx context.Context) error {
+	m.alone = true
 	for i := range m.owned {
 		m.take(&Owned{Shard: i})
 	}

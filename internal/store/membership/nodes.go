@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/task"
 )
 
 // Standing returns this process's view of its place among the nodes, as of the last
@@ -24,6 +23,13 @@ func (m *Member) Standing() store.Membership {
 
 // Nodes returns all nodes, and how many shards each owns and should own.
 func (m *Member) Nodes(ctx context.Context) ([]store.Node, error) {
+	if m.alone {
+		p := m.self
+		return []store.Node{{
+			Name: p.Name, Self: true, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: m.config.Now(),
+			Live: true, Owned: len(m.owned), Wanted: len(m.owned),
+		}}, nil
+	}
 	h, err := m.beat(ctx, ReadAll)
 	if err != nil {
 		return nil, err
@@ -101,15 +107,6 @@ func isLoopback(address string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-// Alone returns this node for a store without other nodes.
-func (m *Member) Alone(now task.Millis) store.Node {
-	p := m.self
-	return store.Node{
-		Name: p.Name, Self: true, Version: p.Version, Address: p.Address, StartedAt: p.Started, BeatAt: now,
-		Live: true, Owned: len(m.owned), Wanted: len(m.owned),
-	}
 }
 
 // APIs returns host:port of the peer's APIs.

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -12,26 +13,20 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
-	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// forever is later than every due time.
-const forever = task.Millis(math.MaxInt64)
 
 // Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return call(ctx, s, func() (*task.Task, error) {
-		got, err := s.read(ctx, []task.Key{key}, []bool{true})
+		all, err := s.tasks(ctx, []task.Key{key}, true)
 		switch {
 		case err != nil:
 			return nil, err
-		case got[0].err != nil:
-			return nil, got[0].err
-		case got[0].task == nil:
+		case all[0] == nil:
 			return nil, task.ErrNotFound
 		}
-		return got[0].withBody(), nil
+		return all[0], nil
 	})
 }
 
@@ -60,7 +55,7 @@ func (r reader) Batch() int { return 128 }
 
 func (r reader) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
 	if ranges[0].Index == kernel.ByDue {
-		return r.scanLanes(ctx, ranges)
+		return kernel.ScanLanes(ctx, ranges, math.MaxInt64, r.readLanes)
 	}
 	all := make([][]string, len(ranges))
 	for i, one := range ranges { // there are one or two
@@ -94,60 +89,25 @@ func (r reader) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, er
 	return all, nil
 }
 
-// scanLanes is Scan for due indexes.
-func (r reader) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
-	reads := make([]lowwater.Read, len(ranges))
-	for i, one := range ranges {
-		after := kernel.Position(one.From)
-		after.Name = strings.TrimSuffix(after.Name, "\x00") // it is the end of a place, or there is no name
-		reads[i] = lowwater.Read{Part: one.Part, LaneRead: store.LaneRead{Lane: one.Lane, After: after, Until: forever, Limit: one.Limit}}
-	}
-	found, err := r.readLanes(ctx, reads)
-	all := make([][]string, len(found))
-	for i, entries := range found {
-		for _, e := range entries {
-			all[i] = append(all[i], kernel.DuePlace(e.Position()))
-		}
-	}
-	return all, err
-}
-
 // textOf returns a text that sorts like s among names: the database has no zero bytes.
 func textOf(s string) string { return strings.ReplaceAll(s, "\x00", "\x01") }
 
 // Records implements kernel.Reader.
 func (r reader) Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error) {
-	want := make([]bool, len(keys))
-	got, err := r.read(ctx, keys, want)
-	if err != nil {
-		return nil, err
-	}
-	all, n, weight := make([]*task.Task, len(keys)), len(keys), 0
-	var large []task.Key
-	var of []int
-	for i, g := range got {
-		if g.err != nil {
-			return nil, g.err
-		}
-		if all[i] = g.task; !bodies || g.task == nil || g.task.Request.BodySize == 0 || f != nil && !f.Match(g.task) {
-			continue
-		}
-		large, of = append(large, keys[i]), append(of, i)
-		if weight += g.task.Weight() + g.task.Request.BodySize; weight >= task.MaxPageBytes {
-			n = i + 1
-			break
+	return kernel.ReadTasks(ctx, keys, f, bodies, r.tasks)
+}
+
+// tasks returns tasks, nil if they do not exist, with their bodies if bodies is true.
+func (s *Store) tasks(ctx context.Context, keys []task.Key, bodies bool) ([]*task.Task, error) {
+	got, err := s.read(ctx, keys, slices.Repeat([]bool{bodies}, len(keys)))
+	all := make([]*task.Task, len(got))
+	for i, f := range got {
+		err = cmp.Or(err, f.err)
+		if all[i] = f.task; bodies && f.task != nil {
+			all[i] = f.withBody()
 		}
 	}
-	if len(large) == 0 {
-		return all, nil
-	}
-	got, err = r.read(ctx, large, slices.Repeat([]bool{true}, len(large)))
-	for i, g := range got {
-		if all[of[i]] = g.task; g.task != nil {
-			all[of[i]] = g.withBody()
-		}
-	}
-	return all[:n], err
+	return all, err
 }
 
 // Lanes implements kernel.Reader.

@@ -265,12 +265,7 @@ func (r registry) Listen(ctx context.Context, news func()) {
 
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	return call(ctx, s, func() ([]store.Node, error) {
-		if s.config.CallersClock {
-			return []store.Node{s.member.Alone(s.now())}, nil
-		}
-		return s.member.Nodes(ctx)
-	})
+	return call(ctx, s, func() ([]store.Node, error) { return s.member.Nodes(ctx) })
 }
 
 // Shards implements store.Cluster.

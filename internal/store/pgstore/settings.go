@@ -30,34 +30,19 @@ const confirmFor = 2 * time.Second
 // claim compares the version too, so no node claims by older settings.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
 	return call(ctx, s, func() ([]settings.EditReply, error) {
-		replies := make([]settings.EditReply, len(edits))
-		var accepted []settings.Edit
-		for i, e := range edits {
-			var err error
-			if replies[i], err = s.editOnce(ctx, now, e); err != nil {
-				return nil, err
+		edit := func(e settings.Edit) (settings.EditReply, error) { return s.editOnce(ctx, now, e) }
+		return kernel.Configure(edits, edit, func(accepted []settings.Edit) ([]string, error) {
+			if s.config.CallersClock || len(accepted) == 0 {
+				return nil, nil
 			}
-			if replies[i].Err == nil {
-				accepted = append(accepted, e)
+			s.notify("settings")
+			if stops, _ := settings.Stops(accepted); !stops {
+				return nil, nil
 			}
-		}
-		if s.config.CallersClock || len(accepted) == 0 {
-			return replies, nil
-		}
-		s.notify("settings")
-		stops, _ := settings.Stops(accepted)
-		if !stops {
-			return replies, nil
-		}
-		ctx, stop := context.WithTimeout(ctx, confirmFor)
-		defer stop()
-		left, err := s.member.AwaitApplied(ctx, s.settings.Load().version, pause)
-		for i := range replies {
-			if replies[i].Err == nil {
-				replies[i].Unconfirmed = left
-			}
-		}
-		return replies, err
+			ctx, stop := context.WithTimeout(ctx, confirmFor)
+			defer stop()
+			return s.member.AwaitApplied(ctx, s.settings.Load().version, pause)
+		})
 	})
 }
 

@@ -30,12 +30,7 @@ func (s *Store) Owns(key task.Key) bool { return s.member.Shard(s.shard(key)) !=
 
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	return call(ctx, s, func() ([]store.Node, error) {
-		if s.config.Alone {
-			return []store.Node{s.member.Alone(s.now())}, nil
-		}
-		return s.member.Nodes(ctx)
-	})
+	return call(ctx, s, func() ([]store.Node, error) { return s.member.Nodes(ctx) })
 }
 
 // Shards implements store.Cluster.

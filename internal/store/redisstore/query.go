@@ -10,7 +10,6 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
-	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -21,14 +20,14 @@ import (
 // Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	return call(ctx, s, func() (*task.Task, error) {
-		got, err := s.records.ReadAll(ctx, []records.Read{{Key: key, Body: true}})
+		all, err := s.tasks(ctx, []task.Key{key}, true)
 		switch {
 		case err != nil:
 			return nil, err
-		case got[0].Task == nil:
+		case all[0] == nil:
 			return nil, task.ErrNotFound
 		}
-		return got[0].WithBody(), nil
+		return all[0], nil
 	})
 }
 
@@ -57,7 +56,7 @@ func (q query) Batch() int { return 128 }
 
 func (q query) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
 	if ranges[0].Index == kernel.ByDue {
-		return q.scanLanes(ctx, ranges)
+		return kernel.ScanLanes(ctx, ranges, lanes.Forever, q.lanes.Read)
 	}
 	all, err := redisconn.Read(ctx, q.servers, rueidis.RedisResult.AsStrSlice, redisconn.EachOf(ranges, func(b rueidis.Builder, r kernel.Range) rueidis.Completed {
 		key, last := q.shards[r.Part].Names, "("+r.Lane.Namespace+"0" // '0' follows '/'
@@ -77,58 +76,25 @@ func (q query) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, err
 	return all, err
 }
 
-// scanLanes is Scan for due indexes.
-func (q query) scanLanes(ctx context.Context, ranges []kernel.Range) ([][]string, error) {
-	reads := make([]lowwater.Read, len(ranges))
-	for i, r := range ranges {
-		after := kernel.Position(r.From)
-		after.Name = strings.TrimSuffix(after.Name, "\x00") // it is the end of a place, or there is no name
-		reads[i] = lowwater.Read{Part: r.Part, LaneRead: store.LaneRead{Lane: r.Lane, After: after, Until: lanes.Forever, Limit: r.Limit}}
+// Records implements kernel.Reader.
+func (q query) Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error) {
+	return kernel.ReadTasks(ctx, keys, f, bodies, q.tasks)
+}
+
+// tasks returns tasks, nil if they do not exist, with their bodies if bodies is true.
+func (s *Store) tasks(ctx context.Context, keys []task.Key, bodies bool) ([]*task.Task, error) {
+	reads := make([]records.Read, len(keys))
+	for i, key := range keys {
+		reads[i] = records.Read{Key: key, Body: bodies}
 	}
-	found, err := q.lanes.Read(ctx, reads)
-	all := make([][]string, len(found))
-	for i, entries := range found {
-		for _, e := range entries {
-			all[i] = append(all[i], kernel.DuePlace(e.Position()))
+	got, err := s.records.ReadAll(ctx, reads)
+	all := make([]*task.Task, len(got))
+	for i, g := range got {
+		if all[i] = g.Task; bodies && g.Task != nil {
+			all[i] = g.WithBody()
 		}
 	}
 	return all, err
-}
-
-// Records implements kernel.Reader. It reads the bodies after the records, and only of
-// those that f matches.
-func (q query) Records(ctx context.Context, keys []task.Key, f *task.Filter, bodies bool) ([]*task.Task, error) {
-	reads, all := make([]records.Read, len(keys)), make([]*task.Task, len(keys))
-	for i, key := range keys {
-		reads[i] = records.Read{Key: key}
-	}
-	got, err := q.records.ReadAll(ctx, reads)
-	if err != nil {
-		return nil, err
-	}
-	var large []records.Read
-	var of []int
-	weight, n := 0, len(got)
-	for i, g := range got {
-		if all[i] = g.Task; !bodies || g.Task == nil || g.Task.Request.BodySize == 0 || f != nil && !f.Match(g.Task) {
-			continue
-		}
-		large, of = append(large, records.Read{Key: keys[i], Body: true}), append(of, i)
-		if weight += g.Task.Weight() + g.Task.Request.BodySize; weight >= task.MaxPageBytes {
-			n = i + 1
-			break
-		}
-	}
-	if len(large) == 0 {
-		return all, nil
-	}
-	got, err = q.records.ReadAll(ctx, large)
-	for i, g := range got {
-		if all[of[i]] = g.Task; g.Task != nil {
-			all[of[i]] = g.WithBody()
-		}
-	}
-	return all[:n], err
 }
 
 func (q query) Lanes(ctx context.Context, r kernel.LaneRead) (kernel.Lanes, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -38,34 +39,19 @@ type configuration struct {
 
 // Configure implements store.SettingsStore.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
-	return call(ctx, s, func() (replies []settings.EditReply, err error) {
-		replies = make([]settings.EditReply, len(edits))
-		var accepted []settings.Edit
-		for i, e := range edits {
+	return call(ctx, s, func() ([]settings.EditReply, error) {
+		return kernel.Configure(edits, func(e settings.Edit) (reply settings.EditReply, err error) {
 			switch e := e.(type) {
 			case settings.Note:
 				if len(e) > 0 {
 					_, err = s.configure(ctx, s.configureRun("", e))
 				}
+				return reply, err
 			case settings.DropNamespace:
-				replies[i], err = s.dropNamespace(ctx, now, e)
-			default:
-				replies[i], err = s.edit(ctx, now, e)
+				return s.dropNamespace(ctx, now, e)
 			}
-			if err != nil {
-				return nil, err
-			}
-			if replies[i].Err == nil {
-				accepted = append(accepted, e)
-			}
-		}
-		left, err := s.awaitNodes(ctx, accepted)
-		for i := range replies {
-			if replies[i].Err == nil {
-				replies[i].Unconfirmed = left
-			}
-		}
-		return replies, err
+			return s.edit(ctx, now, e)
+		}, func(accepted []settings.Edit) ([]string, error) { return s.awaitNodes(ctx, accepted) })
 	})
 }
 
