@@ -19,6 +19,7 @@ import (
 	"github.com/foliot/foliot/test/battery/scenario/directory"
 	"github.com/foliot/foliot/test/battery/scenario/life"
 	"github.com/foliot/foliot/test/battery/scenario/namespaces"
+	"github.com/foliot/foliot/test/battery/scenario/postgres"
 	"github.com/foliot/foliot/test/battery/scenario/redis"
 	"github.com/foliot/foliot/test/battery/scenario/scale"
 )
@@ -74,6 +75,12 @@ var redisScenarios = []scenario{
 	{"failover-stop", "SIGSTOP of such a master until it has a successor", redis.FailoverByStop},
 	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", redis.FailoverBySplit},
 	{"failover-cluster", "kill -9 of masters of a Cluster, at each durability level", redis.FailoverCluster},
+}
+
+// postgresScenarios are those of nodes on PostgreSQL, in the order in which they run.
+var postgresScenarios = []scenario{
+	{"postgres-kills", "kill -9 of one of three nodes, of PostgreSQL, or of both, again and again, under creates, moves and cancels", postgres.Kill},
+	{"postgres-failover", "a primary with two synchronous standbys is killed, or cut off from them, and replaced: the losses, also if the waits for standbys are cancelled", postgres.Failover},
 }
 
 // measurements run only if they are named, because they measure more than they

@@ -20,7 +20,7 @@ func TestTheHelpNamesEveryScenario(t *testing.T) {
 	if code := run(t.Context(), []string{"--help"}, &out, &errs); code != 0 {
 		t.Errorf("--help ended with %d", code)
 	}
-	for _, s := range slices.Concat(scenarios, redisScenarios, measurements) {
+	for _, s := range slices.Concat(scenarios, redisScenarios, postgresScenarios, measurements) {
 		if !strings.Contains(errs.String(), s.name) || !strings.Contains(errs.String(), s.what) {
 			t.Errorf("--help does not show %s", s.name)
 		}

@@ -37,10 +37,10 @@ func sizesOf(o *harness.Options) []size[int] {
 		{&o.RivalCron, "rival-schedules", 1, 20_000, 100_000, "namespaces: how many schedules one namespace has"},
 		{&o.Ticks, "ticks", 1, 50, 200, "ticks: how often the server is killed, in two seconds each"},
 		{&o.Schedules, "schedules", 1, 20_000, 100_000, "schedules: how many"},
-		{&o.Deaths, "deaths", 1, 12, 200, "nodes, ticks-nodes: how often"},
+		{&o.Deaths, "deaths", 1, 12, 200, "nodes, ticks-nodes, postgres-kills: how often"},
 		{&o.Zombies, "zombies", 1, 6, 100, "zombie: how often"},
 		{&o.Deploys, "deploys", 1, 2, 10, "deploy: how often each node is restarted"},
-		{&o.Failovers, "failovers", 1, 2, 50, "failover, failover-stop, failover-split: how often, at each level; and a tenth as often, at least once, without replicas"},
+		{&o.Failovers, "failovers", 1, 2, 50, "failover, failover-stop, failover-split: how often, at each level; and a tenth as often, at least once, without replicas; postgres-failover: how often by kill -9, and a fifth as often by splits"},
 		{&o.ClusterFailovers, "cluster-failovers", 1, 2, 20, "failover-cluster: the same"},
 		{&o.RedisKills, "redis-kills", 1, 4, 50, "rediskill: how often, for each way of syncing"},
 		{&o.SlotMoves, "slot-moves", 1, 3, 20, "slots: how often 500 of them are moved"},
@@ -95,6 +95,8 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 		list(stderr, scenarios)
 		fmt.Fprintf(stderr, "\nOn Redis, with the redis-server of the system; %s names all of these:\n\n", redisGroup)
 		list(stderr, redisScenarios)
+		fmt.Fprintf(stderr, "\nOn PostgreSQL, with that of the system; %s names all of these:\n\n", postgresGroup)
+		list(stderr, postgresScenarios)
 		fmt.Fprintf(stderr, "\nThese measure, and run only if they are named:\n\n")
 		list(stderr, measurements)
 		fmt.Fprintf(stderr, "\nThe attacks of the scenario namespaces:\n\n")
@@ -127,16 +129,16 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	return scenarios, nil
 }
 
-// redisGroup is the name that stands for all scenarios on Redis.
-const redisGroup = "redis"
+// The names that stand for all scenarios on Redis, and on PostgreSQL.
+const redisGroup, postgresGroup = "redis", "postgres"
 
 // choose returns the scenarios of these names.
 func choose(names []string) ([]scenario, error) {
 	var chosen []scenario
-	all := slices.Concat(scenarios, redisScenarios, measurements)
+	all := slices.Concat(scenarios, redisScenarios, postgresScenarios, measurements)
 	for _, name := range names {
-		if name == redisGroup {
-			chosen = append(chosen, redisScenarios...)
+		if group := map[string][]scenario{redisGroup: redisScenarios, postgresGroup: postgresScenarios}[name]; group != nil {
+			chosen = append(chosen, group...)
 			continue
 		}
 		i := slices.IndexFunc(all, func(s scenario) bool { return s.name == name })

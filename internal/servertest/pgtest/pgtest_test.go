@@ -72,3 +72,23 @@ func TestASchemaIsEmpty(t *testing.T) {
 		}
 	}
 }
+
+func TestAStandbyHasTheRowsAndBecomesThePrimary(t *testing.T) {
+	t.Parallel()
+	first := New(t, "synchronous_standby_names=ANY 1 (a)")
+	second, err := first.Standby("a")
+	fatal.If(t, err)
+	t.Cleanup(second.Close)
+	query(t, first, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)") // waits for the standby
+	first.Kill()
+	query(t, second, "SELECT pg_promote()")
+	out, err := Psql(t.Context(), Hosts(first, second), "SET synchronous_commit = local; INSERT INTO kept VALUES (8) RETURNING (SELECT n FROM kept)")
+	if err != nil || out != "7" {
+		t.Fatalf("the successor has %q: %v", out, err)
+	}
+	fatal.If(t, first.Copy(second, "b"))
+	fatal.If(t, first.Follow(t.Context(), nil, ""))
+	if got := query(t, first, "SELECT pg_is_in_recovery(), sum(n) FROM kept"); got != "t|15" {
+		t.Errorf("the old primary has %s", got)
+	}
+}

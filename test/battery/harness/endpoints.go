@@ -92,6 +92,12 @@ func (e *Endpoints) Cancel(ctx context.Context, name string) int {
 	}
 }
 
+// Move moves a task by a single request.
+func (e *Endpoints) Move(ctx context.Context, name string, due time.Time) bool {
+	status, _, err := e.Next().Call(ctx, http.MethodPatch, "/tasks/"+url.PathEscape(name), map[string]string{"at": wire.FormatTime(due)})
+	return err == nil && status/100 == 2
+}
+
 func (e *Endpoints) close() {
 	for _, d := range e.List {
 		d.Close()

@@ -16,7 +16,8 @@ import (
 const (
 	LoadRate    = 500             // creates a second
 	loadDue     = 3 * time.Second // tasks are due up to this long ahead
-	MaxInFlight = 1024            // attempts that a server may have under way, flag --concurrency
+	moveBy      = time.Second
+	MaxInFlight = 1024 // attempts that a server may have under way, flag --concurrency
 )
 
 // loadQueues are the queues of a load: the default one, and two without settings.
@@ -28,6 +29,12 @@ type Target interface {
 	Cancel(ctx context.Context, name string) int
 }
 
+// Mover is a Target that can move tasks. It reports whether the server has answered that the
+// task moved.
+type Mover interface {
+	Move(ctx context.Context, name string, due time.Time) bool
+}
+
 // Load creates tasks at a fixed rate and cancels some of them. Run uses one
 // goroutine for each request, and waits for all of them.
 type Load struct {
@@ -36,6 +43,7 @@ type Load struct {
 	Rate        int           // creates a second, even if the server is slow
 	DueWithin   time.Duration // tasks are due up to this long from their creation; zero means loadDue
 	CancelShare float64       // the share of the tasks that is cancelled
+	MoveShare   float64       // the share that is moved to a later time; Target must be a Mover
 	Quit        func()        // ends the load early; set when it starts
 
 	mu         sync.Mutex // guards everything below
@@ -54,7 +62,7 @@ func (l *Load) Run(ctx context.Context) {
 func (l *Load) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.Environment.Run.Options.Seed, uint64(i)))
 	name, due := fmt.Sprintf("kill-%d", i), timing.DueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.DueWithin, loadDue)))))
-	l.create(context.WithoutCancel(ctx), loadQueues[i%len(loadQueues)], name, due)
+	l.create(context.WithoutCancel(ctx), loadQueues[i%len(loadQueues)], name, due, dice.Float64() < l.MoveShare)
 	if dice.Float64() >= l.CancelShare {
 		return
 	}
@@ -62,11 +70,14 @@ func (l *Load) live(ctx context.Context, i int) {
 	l.cancel(context.WithoutCancel(ctx), name)
 }
 
-func (l *Load) create(ctx context.Context, queue, name string, due time.Time) {
+func (l *Load) create(ctx context.Context, queue, name string, due time.Time, moves bool) {
 	in := Task(name, l.Environment.Receiver.URL(), due)
 	in.Queue = queue
 	ok, err := l.Target.Create(ctx, in)
 	if ok {
+		if later := due.Add(moveBy); moves && l.Target.(Mover).Move(ctx, name, later) {
+			due = later
+		}
 		err = l.Environment.Promised(name, due)
 	}
 	if err != nil {
