@@ -87,3 +87,39 @@ func TestStrictNeedsAStandby(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// If the wait for a standby is cancelled, PostgreSQL commits with a warning. Then the
+// repeated create finds a task that no standby has.
+func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	psql := func(sql string) {
+		_, err := pgtest.Psql(t.Context(), server.URL(), sql)
+		fatal.If(t, err)
+	}
+	psql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
+	psql("SELECT pg_reload_conf()")
+	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	now := task.CeilMillis(s.Latest())
+	for range 2 {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
+			ended <- err
+		}()
+		redistest.Until(t, "the request ends", func() bool {
+			psql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+			select {
+			case err = <-ended:
+				return true
+			default:
+				return false
+			}
+		})
+		if !errors.Is(err, task.ErrNotDurable) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
