@@ -81,6 +81,8 @@ var redisScenarios = []scenario{
 var postgresScenarios = []scenario{
 	{"postgres-kills", "kill -9 of one of three nodes, of PostgreSQL, or of both, again and again, under creates, moves and cancels", postgres.Kill},
 	{"postgres-failover", "a primary with two synchronous standbys is killed, or cut off from them, and replaced: the losses, also if the waits for standbys are cancelled", postgres.Failover},
+	{"postgres-transactions", "-transactions of users over 50 names, in Go and in SQL, with rollbacks and kills of clients and of PostgreSQL: delivered is committed", postgres.Transactions},
+	{"postgres-cancels", "a tenth as many cancels in transactions at due ±5 ms: none delivered after the commit", postgres.Cancels},
 }
 
 // measurements run only if they are named, because they measure more than they
@@ -152,6 +154,10 @@ func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io
 		}
 	case len(args) == 1 && args[0] == clients.Command:
 		return clients.RunEmpty
+	case len(args) == 5 && args[0] == postgres.Command:
+		return func(ctx context.Context, in io.Reader, _ io.Writer) error {
+			return postgres.RunClient(ctx, args[1:], in)
+		}
 	case len(args) == 1 && args[0] == namespaces.Command:
 		return namespaces.RunAttacker
 	}

@@ -43,6 +43,7 @@ func sizesOf(o *harness.Options) []size[int] {
 		{&o.Failovers, "failovers", 1, 2, 50, "failover, failover-stop, failover-split: how often, at each level; and a tenth as often, at least once, without replicas; postgres-failover: how often by kill -9, and a fifth as often by splits"},
 		{&o.ClusterFailovers, "cluster-failovers", 1, 2, 20, "failover-cluster: the same"},
 		{&o.RedisKills, "redis-kills", 1, 4, 50, "rediskill: how often, for each way of syncing"},
+		{&o.Transactions, "transactions", 100, 3000, 100_000, "postgres-transactions: how many in each language; postgres-cancels: a tenth"},
 		{&o.SlotMoves, "slot-moves", 1, 3, 20, "slots: how often 500 of them are moved"},
 		{&o.Pairs, "pairs", 1, 3, 3, "compare: how many runs of each binary"},
 	}

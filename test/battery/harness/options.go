@@ -11,7 +11,7 @@ type Options struct {
 
 	Kills, Fills, Tasks, Stuck, Hosts, Herd, Drained, Backlog, Lives, Overdue int
 	Rivals, RivalCron, Ticks, Schedules, Deaths, Zombies, Deploys, Pairs      int
-	Failovers, ClusterFailovers, RedisKills, SlotMoves                        int
+	Failovers, ClusterFailovers, RedisKills, SlotMoves, Transactions          int
 
 	Phase, Watched, ShardLease, Blackout time.Duration
 }
