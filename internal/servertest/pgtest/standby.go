@@ -69,8 +69,8 @@ func (s *Server) replication(name string) string {
 	return "postgres://postgres@/postgres?" + url.Values{"host": {s.dir}, "port": {s.port}, "application_name": {name}}.Encode()
 }
 
-// Hosts returns an address of several servers, of which a client chooses the one that
-// takes writes.
+// Hosts returns an address of several servers. Each client chooses the one that takes
+// writes.
 func Hosts(all ...*Server) string {
 	hosts, ports := make([]string, len(all)), make([]string, len(all))
 	for i, s := range all {

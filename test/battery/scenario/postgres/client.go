@@ -166,7 +166,7 @@ func (c *client) transact(ctx context.Context, callback string) error {
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // unless it has ended
 	about := []int{rand.IntN(subjects), rand.IntN(subjects), rand.IntN(subjects)}[:1+rand.IntN(3)]
-	slices.Sort(about) // users who lock in different orders could be victims of each other
+	slices.Sort(about) // two users that lock in different orders can be victims of each other
 	for _, i := range about {
 		if _, err := tx.Exec(ctx, "SELECT FROM subject WHERE name = $1 FOR UPDATE", subject(i)); err != nil {
 			return err

@@ -15,10 +15,10 @@ import (
 
 // Failover replaces the primary of three servers again and again: it is killed, or cut
 // off from its standbys while the nodes still reach it. At the level strict, nothing that
-// was acknowledged may be lost, also if somebody cancels the waits for a standby.
+// was acknowledged may be lost, even if the waits for a standby are cancelled.
 //
-// The control does the same at the level default. Then PostgreSQL commits what no
-// standby has, and these tasks must be lost, or the absence of losses proves nothing.
+// The control does the same at the level default. Then PostgreSQL commits tasks
+// that no standby has, and they must be lost, or the absence of losses proves nothing.
 func Failover(ctx context.Context, t *harness.Run) {
 	splits := max(1, t.Options.Failovers/5)
 	for _, s := range []struct {

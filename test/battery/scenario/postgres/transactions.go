@@ -54,9 +54,9 @@ func (c *calls) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	c.all[version] = append(c.all[version], at)
 }
 
-// Transactions makes random transactions of two clients in each language, which are
-// killed, and of which some roll back, while PostgreSQL is killed too. The tasks of
-// committed transactions are delivered, and no others.
+// Transactions makes random transactions of two clients in each language. Some roll back,
+// and the clients and PostgreSQL are killed. The tasks of committed transactions are
+// delivered, and no others.
 func Transactions(ctx context.Context, t *harness.Run) {
 	for _, language := range languages(ctx, t) {
 		t.Part(language, func() { transactions(ctx, t, language) })
