@@ -40,7 +40,8 @@ var (
 	// ErrStopping means that Run is ending, and Options.Grace has passed.
 	ErrStopping = dispatch.ErrStopped
 	// ErrLeaseLost means that this process could not reach the store for so long
-	// that another process may start the task.
+	// that another process may start the task. It is an error of postgres.Complete
+	// too.
 	ErrLeaseLost = dispatch.ErrLeaseLost
 )
 

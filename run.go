@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -91,13 +94,48 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	}
 	ctx, stop := context.WithTimeout(attempt, t.Timeout)
 	defer stop()
-	began := n.core.Now()
-	start := time.Now()
+	a := &attemptOf{Delivery: d, node: n, began: n.core.Now(), start: time.Now()}
+	ctx = context.WithValue(ctx, engine.AttemptKey{}, a)
 	e := n.call(ctx, h.run, &Call{ // copies: a handler may change them, and the store still uses the record
 		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	}, t.Trace)
 	o := n.outcome(attempt, ctx, t, e)
-	o.StartedAt, o.Late, o.Waited, o.Latency = task.FloorMillis(began), d.Late(began), d.Waited, time.Since(start)
+	if o.Verdict == task.Success && a.completes.Load() { // no effect if the transaction has committed
+		o = failure("the handler returned nil, but the transaction that it passed to Complete did not commit")
+	}
+	return a.measured(o)
+}
+
+// attemptOf is an attempt of a handler, as an engine.Attempt.
+type attemptOf struct {
+	task.Delivery
+	node         *Node
+	began, start time.Time   // by the clock of the store, and by that of the process
+	completes    atomic.Bool // Complete was called
+}
+
+func (a *attemptOf) Node() *engine.Node { return a.node.core }
+
+// Complete implements engine.Attempt.
+func (a *attemptOf) Complete(ctx context.Context) error {
+	a.completes.Store(true)
+	s := task.Settlement{Key: a.Task.Key(), Token: a.Task.Lease.Token, Outcome: a.measured(task.Outcome{Verdict: task.Success})}
+	replies, err := a.node.core.Store.Transit(ctx, task.FloorMillis(a.node.core.Now()), store.Settlements([]task.Settlement{s}))
+	if err == nil {
+		err = replies[0].Err
+	}
+	switch {
+	case err == nil:
+		a.Completed(replies[0].Task)
+	case errors.Is(err, task.ErrStale):
+		return &Error{ofTask, a.Task.Name, ErrLeaseLost, "the attempt has lost its lease, or is complete already: roll back the transaction"}
+	}
+	return translate(ofTask, a.Task.Name, err)
+}
+
+// measured returns an outcome that ends now, with its times.
+func (a *attemptOf) measured(o task.Outcome) task.Outcome {
+	o.StartedAt, o.Late, o.Waited, o.Latency = task.FloorMillis(a.began), a.Late(a.began), a.Waited, time.Since(a.start)
 	return o
 }
 

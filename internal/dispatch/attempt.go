@@ -44,6 +44,8 @@ type attempt struct {
 	// Each of these is set once, and other goroutines may read it later without
 	// a lock.
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
+	// completed is set by the handler: the record, if its transaction commits.
+	completed atomic.Pointer[task.Task]
 	over atomic.Bool // set by end: only the settlement remains
 
 	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted
@@ -127,6 +129,8 @@ func (d *Dispatcher) attempt(a *attempt) {
 		Number: a.task.Attempts,
 		Waited: max(a.Waited-a.task.LateFrom().Sub(a.task.Due), 0),
 		Live:   func() error { return d.live(a) },
+
+		Completed: a.completed.Store,
 	}))
 }
 

@@ -91,8 +91,11 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 				a.cancel(ErrCancelled)
 			}
 		case errors.Is(replies[i].Err, task.ErrStale):
-			a.lost.Store(true)
-			a.cancel(ErrLeaseLost)
+			if a.lost.Store(true); a.completed.Load() != nil { // it has committed, and needs no lease
+				d.leases.Remove(a.timer)
+			} else {
+				a.cancel(ErrLeaseLost)
+			}
 		}
 	}
 }

@@ -62,6 +62,7 @@ func (d *Dispatcher) settle(calls context.Context, retries *sync.WaitGroup, batc
 				}
 			})
 		}
+		acceptCompleted(done, answers)
 		d.settled(done, answers, repeated || again)
 		d.observe(done, answers)
 		return nil
@@ -79,6 +80,17 @@ func splitAnswered(batch []*attempt, replies []store.Reply) (done []*attempt, an
 		}
 	}
 	return done, answers, away
+}
+
+// acceptCompleted makes attempts successful that have been settled by a transaction of
+// their handler: it must have committed, because their token is stale.
+func acceptCompleted(batch []*attempt, replies []store.Reply) {
+	for i, a := range batch {
+		if t := a.completed.Load(); t != nil && errors.Is(replies[i].Err, task.ErrStale) {
+			a.outcome.Verdict, a.outcome.Error = task.Success, ""
+			replies[i] = store.Reply{Result: task.Result{Task: t}}
+		}
+	}
 }
 
 // settled releases the slots, where repeated means that an earlier call may have

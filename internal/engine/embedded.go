@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -17,6 +18,17 @@ var (
 	WhenOf   func(when any) (task.When, error)           // a foliot.When
 	RuleOf   func(rule any) (r recurrence.Rule, _ error) // a foliot.Rule
 )
+
+// Attempt is an attempt that a handler makes. The context of the handler has it as the
+// value of AttemptKey.
+type Attempt interface {
+	Node() *Node
+	// Complete settles the attempt with success. The store finds the transaction in ctx.
+	Complete(ctx context.Context) error
+}
+
+// AttemptKey is the key of an Attempt in a context.
+type AttemptKey struct{}
 
 // Item is a task that a program creates, before the defaults of its queue apply.
 // A nil pointer is a property that the program does not set.

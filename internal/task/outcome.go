@@ -70,6 +70,10 @@ type Delivery struct {
 	// returns an error, the lease is lost or the task is held, and the request
 	// must not be sent.
 	Live func() error
+
+	// Completed is called with the new record when a transaction of the handler has
+	// settled the attempt with success. The transaction may still be rolled back.
+	Completed func(*Task)
 }
 
 // Late returns the lateness of an attempt that starts at start: the time since
