@@ -60,12 +60,11 @@ func (l *lines) text() string {
 func opened(t *testing.T, handler func(context.Context, *shop, *foliot.Task[order]) error) *shop {
 	t.Helper()
 	server := pgtest.Shared(t)
-	url, own := server.URL()+"&search_path="+server.Schema(t), server.URL()+"&search_path="+server.Schema(t)
-	fatal.If(t, pgstore.Migrate(t.Context(), url))
-	st, err := Parse(url)
-	fatal.If(t, err)
+	schema := server.Schema(t)
+	fatal.If(t, pgstore.Migrate(t.Context(), server.URL()+"&search_path="+schema))
 	s := &shop{errors: &lines{}}
-	s.pool, err = pgxpool.New(t.Context(), own)
+	var err error
+	s.pool, err = pgxpool.New(t.Context(), server.URL()+"&pool_max_conns=8&search_path="+server.Schema(t))
 	fatal.If(t, err)
 	t.Cleanup(s.pool.Close)
 	s.db = stdlib.OpenDBFromPool(s.pool)
@@ -74,7 +73,7 @@ func opened(t *testing.T, handler func(context.Context, *shop, *foliot.Task[orde
 	fatal.If(t, err)
 	mux := new(foliot.Mux)
 	closeOrder.Handle(mux, func(ctx context.Context, task *foliot.Task[order]) error { return handler(ctx, s, task) })
-	s.Node, err = foliot.Open(t.Context(), st, mux, foliot.Options{Logger: slog.New(slog.NewTextHandler(s.errors, &slog.HandlerOptions{Level: slog.LevelError}))})
+	s.Node, err = foliot.Open(t.Context(), Use(s.pool, schema), mux, foliot.Options{Logger: slog.New(slog.NewTextHandler(s.errors, &slog.HandlerOptions{Level: slog.LevelError}))})
 	fatal.If(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -123,96 +122,112 @@ var drivers = map[string]func(context.Context, *shop) (transaction, error){
 	},
 }
 
-// The rows of a handler and the end of its task commit together, whatever ends the
-// first attempt. If the first attempt does not commit, the second one does.
+// ends are ways in which the first attempt of a task goes on after Complete. Unless it
+// has committed, there is a second attempt, which commits.
+var ends = map[string]struct {
+	before   func(context.Context, *shop, string) error // Complete
+	after    func(context.Context, *shop, transaction, string) error
+	attempts int
+	fails    uint64
+}{
+	"commit":                 {after: commits(nil), attempts: 1},
+	"error after the commit": {after: commits(errStop), attempts: 1},
+	"dead after the commit":  {after: commits(foliot.Dead(errStop)), attempts: 1},
+	"panic after the commit": {after: func(ctx context.Context, s *shop, x transaction, _ string) error {
+		_ = x.commit(ctx)
+		panic("stop")
+	}, attempts: 1},
+	"rollback": {after: func(ctx context.Context, _ *shop, x transaction, _ string) error { return x.rollback(ctx) }, attempts: 2, fails: 1},
+	"error":    {after: func(context.Context, *shop, transaction, string) error { return errStop }, attempts: 2, fails: 1},
+	"snooze":   {after: func(context.Context, *shop, transaction, string) error { return foliot.Snooze(0) }, attempts: 2},
+	"panic":    {after: func(context.Context, *shop, transaction, string) error { panic("stop") }, attempts: 2, fails: 1},
+	"exit":     {after: func(context.Context, *shop, transaction, string) error { runtime.Goexit(); return nil }, attempts: 2, fails: 1},
+	"end of the context": {after: func(ctx context.Context, _ *shop, x transaction, _ string) error {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return errors.Join(ctx.Err(), x.exec(ctx, "SELECT 1"))
+	}, attempts: 2, fails: 1},
+	"end of the connection": {after: func(ctx context.Context, s *shop, x transaction, _ string) error {
+		return errors.Join(x.exec(ctx, "SELECT pg_terminate_backend(pg_backend_pid())"), x.commit(ctx))
+	}, attempts: 2, fails: 1},
+	"lost lease": {before: loseLease, attempts: 2, after: func(context.Context, *shop, transaction, string) error {
+		return foliot.Dead(errors.New("Complete succeeded without a lease"))
+	}},
+	"lost lease before the commit": {after: func(ctx context.Context, s *shop, x transaction, name string) error {
+		if err := loseLease(ctx, s, name); !errors.Is(err, task.ErrUnavailable) {
+			return foliot.Dead(errors.Join(errors.New("a locked lease was lost"), err))
+		}
+		return x.commit(ctx)
+	}, attempts: 1},
+	"cancel": {before: func(ctx context.Context, s *shop, name string) error {
+		_, err := s.Cancel(ctx, name)
+		return err
+	}, after: commits(nil), attempts: 1},
+}
+
+var errStop = errors.New("stop")
+
+// commits returns an end that commits, and then returns an error.
+func commits(then error) func(context.Context, *shop, transaction, string) error {
+	return func(ctx context.Context, _ *shop, x transaction, _ string) error {
+		return errors.Join(x.commit(ctx), then)
+	}
+}
+
 func TestTheRowsAndTheEndOfATaskCommitTogether(t *testing.T) {
-	stop := errors.New("stop")
-	commits := func(ctx context.Context, x transaction) { fatalIf(x.commit(ctx)) }
-	for name, c := range map[string]struct {
-		before   func(context.Context, *shop) // Complete
-		first    func(context.Context, *shop, transaction) error
-		attempts int
-		fails    uint64
-		logs     string
-	}{
-		"commit":                 {first: func(ctx context.Context, _ *shop, x transaction) error { commits(ctx, x); return nil }, attempts: 1},
-		"error after the commit": {first: func(ctx context.Context, _ *shop, x transaction) error { commits(ctx, x); return stop }, attempts: 1},
-		"dead after the commit":  {first: func(ctx context.Context, _ *shop, x transaction) error { commits(ctx, x); return foliot.Dead(stop) }, attempts: 1},
-		"panic after the commit": {first: func(ctx context.Context, _ *shop, x transaction) error { commits(ctx, x); panic("stop") }, attempts: 1, logs: "panicked"},
-		"rollback":               {first: func(ctx context.Context, _ *shop, x transaction) error { return x.rollback(ctx) }, attempts: 2, fails: 1},
-		"error":                  {first: func(context.Context, *shop, transaction) error { return stop }, attempts: 2, fails: 1},
-		"snooze":                 {first: func(context.Context, *shop, transaction) error { return foliot.Snooze(0) }, attempts: 2},
-		"panic":                  {first: func(context.Context, *shop, transaction) error { panic("stop") }, attempts: 2, fails: 1, logs: "panicked"},
-		"exit":                   {first: func(context.Context, *shop, transaction) error { runtime.Goexit(); return nil }, attempts: 2, fails: 1},
-		"end of the context": {first: func(ctx context.Context, _ *shop, x transaction) error {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return errors.Join(ctx.Err(), x.exec(ctx, "SELECT 1"))
-		}, attempts: 2, fails: 1},
-		"end of the connection": {first: func(ctx context.Context, s *shop, x transaction) error {
-			_, err := s.pool.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'task'::regclass AND mode = 'RowExclusiveLock'")
-			return errors.Join(err, x.commit(ctx))
-		}, attempts: 2, fails: 1},
-		"lost lease": {before: func(ctx context.Context, s *shop) { fatalIf(loseLease(ctx, s)) }, first: func(ctx context.Context, s *shop, x transaction) error {
-			return errors.New("Complete succeeded without a lease")
-		}, attempts: 2, logs: "leases ended"},
-		"lost lease before the commit": {first: func(ctx context.Context, s *shop, x transaction) error {
-			if err := loseLease(ctx, s); !errors.Is(err, task.ErrUnavailable) {
-				return errors.Join(errors.New("a locked lease was taken back"), err)
+	s := opened(t, func(ctx context.Context, s *shop, o *foliot.Task[order]) error {
+		ctx = withoutCancel{ctx}
+		x, err := drivers[o.Queue](ctx, s)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = x.rollback(ctx) }() // an error if it has committed
+		if err := x.exec(ctx, "INSERT INTO task VALUES ($1, $2)", o.Name, o.Attempt); err != nil {
+			return err
+		}
+		end := ends[o.Args.ID]
+		if o.Attempt == 1 && end.before != nil {
+			if err := end.before(ctx, s, o.Name); err != nil {
+				return foliot.Dead(err)
 			}
-			commits(ctx, x)
-			return nil
-		}, attempts: 1},
-		"cancel": {before: func(ctx context.Context, s *shop) {
-			_, err := s.Cancel(ctx, "order")
-			fatalIf(err)
-		}, first: func(ctx context.Context, _ *shop, x transaction) error { commits(ctx, x); return nil }, attempts: 1},
-	} {
-		for driver, begin := range drivers {
-			t.Run(name+"/"+driver, func(t *testing.T) {
-				t.Parallel()
-				s := opened(t, func(ctx context.Context, s *shop, o *foliot.Task[order]) error {
-					ctx = withoutCancel{ctx}
-					x, err := begin(ctx, s)
-					if err != nil {
-						return err
-					}
-					defer func() { _ = x.rollback(ctx) }() // an error if it has committed
-					if err := x.exec(ctx, "INSERT INTO task VALUES ($1, $2)", o.Args.ID, o.Attempt); err != nil {
-						return err
-					}
-					if o.Attempt == 1 && c.before != nil {
-						c.before(ctx, s)
-					}
-					if err := x.complete(ctx); err != nil {
-						return err
-					}
-					if o.Attempt == 1 {
-						return c.first(ctx, s, x)
-					}
-					return x.commit(ctx)
-				})
-				_, err := closeOrder.In(t.Context(), s, "order", 0, order{"42"})
-				fatal.If(t, err)
-				redistest.Until(t, "the task has ended", func() bool {
-					i, err := s.Get(t.Context(), "order")
-					fatal.If(t, err)
-					return i.State != foliot.StateScheduled && i.State != foliot.StateRunning && s.Stats().Delivered > 0
-				})
-				i, err := s.Get(t.Context(), "order")
-				fatal.If(t, err)
-				rows, last := 0, 0
-				fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*), max(attempt) FROM task").Scan(&rows, &last))
-				if i.State != foliot.StateDelivered || i.Attempts != c.attempts || rows != 1 || last != c.attempts {
-					t.Errorf("%s after %d attempts with %d rows, the last by attempt %d (%s)", i.State, i.Attempts, rows, last, i.LastError)
-				}
-				if n := s.Stats(); n.Delivered != 1 || n.Failed != c.fails || n.Dead != 0 {
-					t.Errorf("%+v", n)
-				}
-				if text := s.errors.text(); (text != "") != (c.logs != "") || !strings.Contains(text, c.logs) {
-					t.Errorf("the node logged %q", text)
-				}
-			})
+		}
+		if err := x.complete(ctx); err != nil {
+			return err
+		}
+		if o.Attempt == 1 {
+			return end.after(ctx, s, x, o.Name)
+		}
+		return x.commit(ctx)
+	})
+	fails := uint64(0)
+	var items []foliot.Item
+	var ids []string
+	for id, end := range ends {
+		for driver := range drivers {
+			items = append(items, closeOrder.Item(strings.ReplaceAll(id, " ", "-")+"-"+driver, foliot.In(0), order{id}, foliot.InQueue(driver)))
+			ids = append(ids, id)
+			fails += end.fails
+		}
+	}
+	results, err := s.CreateMany(t.Context(), items)
+	fatal.If(t, err)
+	redistest.Until(t, "all tasks are done", func() bool { return s.Stats().Delivered+s.Stats().Dead >= uint64(len(items)) })
+	for i, r := range results {
+		fatal.If(t, r.Err)
+		task, err := s.Get(t.Context(), r.Info.Name)
+		fatal.If(t, err)
+		var rows, last int
+		fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*), max(attempt) FROM task WHERE id = $1", r.Info.Name).Scan(&rows, &last))
+		if want := ends[ids[i]].attempts; task.State != foliot.StateDelivered || task.Attempts != want || rows != 1 || last != want {
+			t.Errorf("%s is %s after %d attempts with %d rows, the last by attempt %d (%s)", r.Info.Name, task.State, task.Attempts, rows, last, task.LastError)
+		}
+	}
+	if n := s.Stats(); n.Delivered != uint64(len(items)) || n.Failed != fails || n.Dead != 0 {
+		t.Errorf("%+v; want %d delivered and %d failed", n, len(items), fails)
+	}
+	for line := range strings.Lines(s.errors.text()) {
+		if !strings.Contains(line, "panicked") && !strings.Contains(line, "leases ended before their outcomes were settled: their tasks will be sent again\" stale=") {
+			t.Errorf("the node logged %s", line)
 		}
 	}
 }
@@ -223,17 +238,10 @@ type withoutCancel struct{ context.Context }
 func (withoutCancel) Done() <-chan struct{} { return nil }
 func (withoutCancel) Err() error            { return nil }
 
-// fatalIf ends an attempt in a way that no case expects.
-func fatalIf(err error) {
-	if err != nil {
-		panic("unexpected: " + err.Error())
-	}
-}
-
-// loseLease ends the lease of the order, as the node does after its end.
-func loseLease(ctx context.Context, s *shop) error {
+// loseLease ends the lease of a task, as the node does after its end.
+func loseLease(ctx context.Context, s *shop, name string) error {
 	st := engine.Of(s.Node).Store
-	t, err := st.Get(ctx, task.Key{Namespace: task.DefaultNamespace, Name: "order"})
+	t, err := st.Get(ctx, task.Key{Namespace: task.DefaultNamespace, Name: name})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@
 //	s.Cancel(ctx, "remind-"+id) // both commit, or do not, with the rows
 //	tx.Commit(ctx)
 //
+// In a handler, Complete ends the task with the rows that the handler writes.
+//
 // The command `foliot postgres migrate` makes the tables, in a schema of their own.
 // Each process that runs owns a part of the tasks, and runs only those: see package
 // foliot/redis. The command `foliot serve` only sends requests, so it must not use the
@@ -18,6 +20,8 @@
 package postgres
 
 import (
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/engine/postgres"
@@ -33,4 +37,16 @@ func Parse(url string) (foliot.Store, error) {
 	m := postgres.Embedded()
 	m.Config.URL = url
 	return engine.NewStore(m).(foliot.Store), nil
+}
+
+// Use returns the store in a schema of the database of a pool, where `foliot postgres
+// migrate` has made the tables. It takes the settings of the pool, such as its
+// BeforeConnect, and makes up to eleven connections of its own: five for reads and
+// leases, five for commits, which may wait for a standby, and one for messages. So no
+// lease waits for the queries of the program, and the program for none of Foliot's. The
+// program closes its pool.
+func Use(pool *pgxpool.Pool, schema string) foliot.Store {
+	m := postgres.Embedded()
+	m.Config.Pool, m.Config.Schema = pool.Config(), schema
+	return engine.NewStore(m).(foliot.Store)
 }

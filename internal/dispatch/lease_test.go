@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -103,6 +105,37 @@ func TestAnAttemptThatLosesItsLeaseEndsAndSettlesNothing(t *testing.T) {
 		if len(events) != 1 || events[0].After != nil {
 			t.Errorf("events: %+v", events)
 		}
+	})
+}
+
+// A transaction of a handler has settled its attempt. The handler may go on without a
+// lease, and its outcome changes nothing.
+func TestAnAttemptThatIsCompleteNeedsNoLease(t *testing.T) {
+	l := &long{takes: time.Minute}
+	var st store.Steps
+	receive := func(ctx context.Context, d task.Delivery) task.Outcome {
+		replies, err := st.Transit(ctx, millis(), store.Settlements([]task.Settlement{{Key: d.Task.Key(), Token: d.Task.Lease.Token, Outcome: task.Outcome{Verdict: task.Success}}}))
+		fatal.If(t, errors.Join(err, replies[0].Err))
+		d.Completed(replies[0].Task)
+		_ = l.receive(ctx, d)
+		return task.Outcome{Verdict: task.Failure, Error: "failed after the commit"}
+	}
+	var events []Event
+	c := Config{LeaseFor: 15 * time.Second, Grace: -1, Observe: func(e Event) { events = append(events, e) }}
+	inBubble(t, c, nil, receive, func(b *bed) {
+		st = b.store
+		b.create("t", 0, patient)
+		b.pass(time.Minute + time.Second)
+		if l.ended.IsZero() || l.cause != nil {
+			t.Errorf("it ended at %v: %v", l.ended, l.cause)
+		}
+		if s := b.Stats(); s.Claimed != 1 || s.Delivered != 1 || s.Failed != 0 {
+			t.Errorf("stats: %+v", s)
+		}
+		if len(events) != 1 || events[0].After == nil || events[0].After.State != task.Delivered || events[0].Outcome.Verdict != task.Success {
+			t.Errorf("events: %+v", events)
+		}
+		b.wantState("t", task.Delivered)
 	})
 }
 

@@ -77,7 +77,7 @@ func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql stri
 
 // connect checks the server, and makes the pools of connections.
 func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) error {
-	one, err := pgx.ConnectConfig(ctx, c.ConnConfig)
+	one, err := dial(ctx, c)
 	for try := 0; code(err) == starting; try++ {
 		if try%10 == 0 {
 			s.config.Logger.Info("PostgreSQL is starting: this node waits until it is ready", "error", err)
@@ -85,7 +85,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		if !pause(ctx, time.Second) {
 			return context.Cause(ctx)
 		}
-		one, err = pgx.ConnectConfig(ctx, c.ConnConfig)
+		one, err = dial(ctx, c)
 	}
 	if err != nil {
 		return err
@@ -101,15 +101,20 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	if s.pooled, err = isPooled(ctx, one); err != nil {
 		return err
 	}
-	if !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode") {
+	ofURL := s.config.Pool == nil
+	if ofURL && !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode") {
 		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	}
-	if !strings.Contains(s.config.URL, "pool_max_conns") {
-		c.MaxConns = poolSize
+	if !ofURL || !strings.Contains(s.config.URL, "pool_max_conns") {
+		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
 	}
+	notice := c.ConnConfig.OnNotice
 	c.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
 			c.CustomData()[warned] = n.Message
+		}
+		if notice != nil {
+			notice(c, n)
 		}
 	}
 	c.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // a pooler can send some of another client
@@ -117,6 +122,17 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		s.commits, err = pgxpool.NewWithConfig(ctx, c)
 	}
 	return err
+}
+
+// dial makes a connection outside a pool.
+func dial(ctx context.Context, c *pgxpool.Config) (*pgx.Conn, error) {
+	one := c.ConnConfig.Copy()
+	if c.BeforeConnect != nil { // a program may set the password here
+		if err := c.BeforeConnect(ctx, one); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, one)
 }
 
 // isPooled reports whether a pooler, such as PgBouncer, is between c and the server.

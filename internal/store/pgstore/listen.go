@@ -87,9 +87,9 @@ var errDeaf = errors.New("PostgreSQL delivers no messages: a pooler in transacti
 
 // listen receives messages with a connection of its own, until it fails or is deaf.
 func (s *Store) listen(ctx context.Context) error {
-	settings := s.pool.Config().ConnConfig
-	settings.OnNotification = nil
-	c, err := pgx.ConnectConfig(ctx, settings)
+	settings := s.pool.Config()
+	settings.ConnConfig.OnNotification = nil
+	c, err := dial(ctx, settings)
 	if err != nil {
 		return err
 	}

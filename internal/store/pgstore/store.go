@@ -26,8 +26,13 @@ import (
 // Config configures a Store.
 type Config struct {
 	// URL names the server, the database and, by search_path, the schema.
-	// Required.
+	// Required, unless Pool is set.
 	URL string
+
+	// Pool has the settings of a program's pool, and Schema the name of the schema, in
+	// place of URL. The store makes connections of its own with these settings.
+	Pool   *pgxpool.Config
+	Schema string
 
 	// Durability defines the meaning of a nil error of a change. Default: "default".
 	Durability Durability
@@ -127,7 +132,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if strings.Contains(c.Node, "/") {
 		return nil, fmt.Errorf("node name %q: must not contain a slash", c.Node)
 	}
-	conns, path, err := parse(c.URL)
+	conns, path, err := c.Pool, c.Schema, error(nil)
+	if conns == nil {
+		conns, path, err = parse(c.URL)
+	} else {
+		c.URL = conns.ConnString()
+	}
 	if err != nil {
 		return nil, err
 	}
