@@ -277,7 +277,7 @@ battery: ## drive the binary from outside: kill -9 under load, and count lost ta
 
 .PHONY: test-embed
 test-embed: ## kill programs that embed package foliot, 200 times on each store (5 minutes; KILLS=4)
-	@FOLIOT_KILLS=$(or $(KILLS),200) $(GO) test -count 1 -timeout 30m -run 'Killed|EndsTheProcess' -v ./test/embed
+	@FOLIOT_KILLS=$(or $(KILLS),200) $(GO) test -count 1 -timeout 30m -run 'Killed|EndsTheProcess|Kills' -v ./test/embed
 
 .PHONY: bench-compare
 bench-compare: ## measure the server of this tree and of REF in turn, and print the ratios of rates, processor time and lateness (8 minutes; ARGS='-pairs 5 creates')

@@ -435,7 +435,8 @@ var layers = []layer{
 		why:   "a server is a node behind a listener: commands and their output belong to the command line",
 	},
 	{
-		path: "test/embed", tests: []string{".", "admin", "dir", "foliottest", "redis", "internal/redistest"}, tech: testTools,
+		path: "test/embed", tech: append([]string{"github.com/jackc/pgx/v5"}, testTools...),
+		tests: []string{".", "admin", "dir", "foliottest", "postgres", "redis", "internal/redistest", "internal/servertest/pgtest", "internal/store/pgstore"},
 		why: "a program is written as by a user, and driven from outside",
 	},
 	{

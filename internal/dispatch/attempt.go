@@ -46,7 +46,7 @@ type attempt struct {
 	lost atomic.Bool // set by the renewer: the store replied that the lease is not ours
 	// completed is set by the handler: the record, if its transaction commits.
 	completed atomic.Pointer[task.Task]
-	over atomic.Bool // set by end: only the settlement remains
+	over      atomic.Bool // set by end: only the settlement remains
 
 	ctx    context.Context // the context of the attempt: it ends when the attempt must be interrupted
 	cancel context.CancelCauseFunc

@@ -19,6 +19,7 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
+	"github.com/foliot/foliot/postgres"
 	"github.com/foliot/foliot/redis"
 )
 
@@ -61,9 +62,12 @@ func (j *journal) note(what, name string, args ...int64) {
 	}
 }
 
-// storeOf returns the store at place, which is the URL of a Redis or a directory.
+// storeOf returns the store at place: a URL, or a directory.
 func storeOf(place string) (foliot.Store, error) {
-	if strings.Contains(place, "://") {
+	switch {
+	case strings.HasPrefix(place, "postgres:"):
+		return postgres.Parse(place)
+	case strings.Contains(place, "://"):
 		return redis.Parse(place)
 	}
 	return dir.Store(place), nil
@@ -91,6 +95,13 @@ func program(place, run string) error {
 		}
 		return nil
 	})
+	var orders *orderShop
+	if strings.HasPrefix(mode, "shop") {
+		if orders, err = openShop(ctx, place, mux); err != nil {
+			return err
+		}
+		defer orders.pool.Close()
+	}
 	store, err := storeOf(place)
 	if err != nil {
 		return err
@@ -106,6 +117,8 @@ func program(place, run string) error {
 	switch mode {
 	case "load":
 		go load(ctx, n, j, run)
+	case "shop":
+		go orders.load(ctx, n, run)
 	case "seed": // run has the names of tasks that are due at once
 		for _, name := range strings.Fields(run) {
 			if _, err := note.In(ctx, n, name, 0, 0); err != nil && !errors.Is(err, foliot.ErrExists) {
