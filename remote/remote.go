@@ -289,6 +289,7 @@ func translate(noun, name string, err error) error {
 var kinds = map[string]error{
 	"not_found": foliot.ErrNotFound, "unknown_namespace": foliot.ErrNotFound, "exists": foliot.ErrExists, "capacity": foliot.ErrFull,
 	"precondition_failed": foliot.ErrUnavailable, // other changes came in between, again and again
+	"locked":              foliot.ErrUnavailable, // by a transaction of another program
 	task.CodeRunning:      foliot.ErrRunning, task.CodeNoDelay: foliot.ErrNoDelay, task.CodeNotDead: foliot.ErrNotDead,
 	task.CodeFinished: foliot.ErrEnded, task.CodeDead: foliot.ErrEnded,
 }

@@ -64,6 +64,7 @@ func problemOf(err error) wire.Problem {
 	var missing *settings.MissingError
 	var busy *settings.BusyError
 	var short *task.ShortError
+	var locked *task.LockedError
 	var exists *task.ExistsError
 	var part *backfillError
 	var count *countError
@@ -101,6 +102,8 @@ func problemOf(err error) wire.Problem {
 		return p
 	case errors.As(err, &short):
 		return newProblem("durability_not_met", short.Error(), "")
+	case errors.As(err, &locked):
+		return newProblem("locked", locked.Error(), "")
 	case errors.As(err, &missing):
 		return missingProblem(missing)
 	case errors.As(err, &busy):
@@ -201,7 +204,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // soon reports whether a refused request can be repeated in a second.
 func soon(p wire.Problem) bool {
-	return p.Status == http.StatusServiceUnavailable || p.Code == "too_many_at_once"
+	return p.Status == http.StatusServiceUnavailable || p.Code == "too_many_at_once" || p.Code == "locked"
 }
 
 // delayRefusal delays a reply with status 429, because a client that repeats at

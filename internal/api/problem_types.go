@@ -99,6 +99,7 @@ var problemTypes = []struct {
 	{"last_admin_token", 409, "It is the last valid operator's token with scope admin.", "Create another one first, or send `force=true`."},
 	{"last_node", 409, "It is the last node that may own shards.", "Start or undrain another node. With `force=true` no node delivers."},
 	{"busy", 409, "The record cannot be changed in its present state.", "Follow the advice in `detail`."},
+	{"locked", 409, "An open transaction of the PostgreSQL that keeps the tasks has locked the task for a second. Nothing was changed.", "Repeat the request after `Retry-After`, or end the transaction that `foliot doctor` names."},
 	{"quota_exceeded", 403, "The namespace has reached a quota. `field` names the quota, and `limit` has its value.", "Cancel tasks, wait for deliveries, or raise the quota. Repeating soon does not help."},
 	{"rate_exceeded", 429, "The namespace exceeds a rate. `field` names the rate, and `limit` has its value.", "Wait as long as `Retry-After` says."},
 	{"namespace_suspended", 403, "The operator has suspended the namespace. It can only be read.", "Ask the operator to resume it."},

@@ -63,6 +63,23 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
+// LockedError is an ErrUnavailable: an open transaction of another program holds a lock
+// that the change needs, so nothing was changed.
+type LockedError struct {
+	For time.Duration // the age of the transaction; 0 if it is unknown
+}
+
+func (e *LockedError) Error() string {
+	age := ""
+	if e.For > 0 {
+		age = fmt.Sprintf(", which began %v ago", e.For.Round(time.Millisecond))
+	}
+	return "an open transaction of another program has locked the task" + age + ": repeat the request after its end, or end it; foliot doctor postgres names it"
+}
+
+// Unwrap makes e an ErrUnavailable.
+func (e *LockedError) Unwrap() error { return ErrUnavailable }
+
 // Applied reports whether a transition that returned err has a result to write,
 // because ErrExpired and ErrCancelRequested only report a fact that the transition
 // has found.

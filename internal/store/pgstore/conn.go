@@ -49,6 +49,8 @@ func (s *Store) failure(err error) error {
 		return err
 	case state == diskFull:
 		return fmt.Errorf("%w: PostgreSQL has no room left: %w", task.ErrFull, err)
+	case state == lockTimeout:
+		return &task.LockedError{}
 	case away(err), state != "" && (strings.Contains("08 53 57", state[:2]) || state == readOnly):
 		return fmt.Errorf("%w: PostgreSQL: %w", task.ErrUnavailable, err)
 	}
@@ -75,9 +77,51 @@ func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql stri
 	return pgx.CollectRows(rows, scan)
 }
 
-// connect checks the server, and makes the pools of connections.
+// Conn is a connection to a store, which may have no tables yet.
+type Conn struct {
+	*pgx.Conn
+	Schema string // of the tables, quoted if necessary
+
+	// Pooled reports that a pooler, such as PgBouncer, is between it and the server. Then
+	// its transactions can run on different connections of the server.
+	Pooled bool
+}
+
+// Connect connects to the store that a URL names, and checks the server.
+func Connect(ctx context.Context, url string) (c Conn, err error) {
+	settings, path, err := parse(url)
+	if err == nil {
+		c, err = dial(ctx, settings, path)
+	}
+	return c, err
+}
+
+// dial makes a connection outside a pool, and checks the server.
+func dial(ctx context.Context, settings *pgxpool.Config, path string) (c Conn, err error) {
+	one := settings.ConnConfig.Copy()
+	if settings.BeforeConnect != nil { // a program may set the password here
+		err = settings.BeforeConnect(ctx, one)
+	}
+	if err == nil {
+		c.Conn, err = pgx.ConnectConfig(ctx, one)
+	}
+	if err == nil {
+		if err = checkServer(ctx, c); err == nil {
+			err = c.QueryRow(ctx, target, path).Scan(&c.Schema)
+		}
+		if err == nil {
+			err = c.QueryRow(ctx, "SELECT pg_backend_pid() <> $1::bigint", int64(c.PgConn().PID())).Scan(&c.Pooled)
+		}
+		if err != nil {
+			_ = c.Close(context.WithoutCancel(ctx))
+		}
+	}
+	return c, explain("connect to", settings.ConnString(), err)
+}
+
+// connect makes the pools of connections. It waits while the server starts.
 func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) error {
-	one, err := dial(ctx, c)
+	one, err := dial(ctx, c, path)
 	for try := 0; code(err) == starting; try++ {
 		if try%10 == 0 {
 			s.config.Logger.Info("PostgreSQL is starting: this node waits until it is ready", "error", err)
@@ -85,22 +129,13 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		if !pause(ctx, time.Second) {
 			return context.Cause(ctx)
 		}
-		one, err = dial(ctx, c)
+		one, err = dial(ctx, c, path)
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = one.Close(context.WithoutCancel(ctx)) }()
-	if err := checkServer(ctx, one); err != nil {
-		return err
-	}
-	if err := one.QueryRow(ctx, target, path).Scan(&s.schema.name, nil, nil); err != nil {
-		return err
-	}
-	s.channel = "foliot:" + s.schema.name
-	if s.pooled, err = isPooled(ctx, one); err != nil {
-		return err
-	}
+	_ = one.Close(ctx)
+	s.schema.name, s.channel, s.pooled = one.Schema, "foliot:"+one.Schema, one.Pooled
 	ofURL := s.config.Pool == nil
 	if ofURL && !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode") {
 		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
@@ -117,29 +152,11 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 			notice(c, n)
 		}
 	}
-	c.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // a pooler can send some of another client
+	c.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // a pooler can send those of another client
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c.Copy()); err == nil {
 		s.commits, err = pgxpool.NewWithConfig(ctx, c)
 	}
 	return err
-}
-
-// dial makes a connection outside a pool.
-func dial(ctx context.Context, c *pgxpool.Config) (*pgx.Conn, error) {
-	one := c.ConnConfig.Copy()
-	if c.BeforeConnect != nil { // a program may set the password here
-		if err := c.BeforeConnect(ctx, one); err != nil {
-			return nil, err
-		}
-	}
-	return pgx.ConnectConfig(ctx, one)
-}
-
-// isPooled reports whether a pooler, such as PgBouncer, is between c and the server.
-// Then the statements of a connection can run on different connections of the server.
-func isPooled(ctx context.Context, c *pgx.Conn) (pooled bool, err error) {
-	err = c.QueryRow(ctx, "SELECT pg_backend_pid() <> $1::bigint", int64(c.PgConn().PID())).Scan(&pooled)
-	return pooled, err
 }
 
 // schema is the schema of the tables. As the first argument of a statement it adds its
@@ -258,7 +275,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	}
 	var b pgx.Batch
 	b.Queue("BEGIN")
-	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '1s', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true)", string(how), statementEnds.String())
+	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '20ms', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true)", string(how), statementEnds.String())
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue(lockShared, ch.shared)
 	}

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,8 +19,8 @@ type step = kernel.Progress[record, extra]
 
 // extra is the store's own part of a step.
 type extra struct {
-	after record // the record as the step leaves it
-	skips int    // writes for which another transaction had locked the record
+	after  record    // the record as the step leaves it
+	locked time.Time // when another transaction had first locked the record
 }
 
 // medium is one call that is being applied, as a kernel.Medium.
@@ -145,34 +144,41 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	if err := m.extend(ctx, extensions); err != nil || len(others) == 0 {
 		return err
 	}
-	endings, err := m.write(ctx, m.rowsOf(others), m.classOf(others))
+	return m.writeSteps(ctx, others)
+}
+
+// writeSteps writes steps, or its halves if another transaction locks the name of a
+// task that one of them creates.
+func (m *medium) writeSteps(ctx context.Context, steps []*step) error {
+	endings, err := m.write(ctx, m.rowsOf(steps), m.classOf(steps))
 	switch state := code(err); {
 	case err == nil, m.foreign: // an error has ended the user's transaction
 	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
-		endings, err = make([]ending, len(others)), nil
+		endings, err = make([]ending, len(steps)), nil
 		for i := range endings {
 			endings[i] = changed
 		}
+	case state == lockTimeout && len(steps) == 1:
+		endings, err = []ending{skipped}, nil
 	case state == lockTimeout:
-		return fmt.Errorf("%w: another transaction of the database has locked a task of the request for a second", task.ErrUnavailable)
+		half := len(steps) / 2
+		if err := m.writeSteps(ctx, steps[:half]); err != nil {
+			return err
+		}
+		return m.writeSteps(ctx, steps[half:])
 	}
 	if err != nil {
 		return err
 	}
-	m.end(others, endings)
+	m.end(ctx, steps, endings)
 	if slices.Contains(endings, outdated) {
 		return m.reload(ctx)
 	}
 	return nil
 }
 
-// maxSkips is how often a write by dispatch tries to lock a record, for about 100 ms.
-// Other calls of this store hold locks for a shorter time, but a user's transaction can
-// hold them for long.
-const maxSkips = 20
-
 // end ends the writes of steps.
-func (m *medium) end(steps []*step, endings []ending) {
+func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 	var entries []task.Entry
 	for i, st := range steps {
 		e := kernel.ReadAgain
@@ -182,8 +188,8 @@ func (m *medium) end(steps []*step, endings []ending) {
 			entries = append(entries, m.kept(st)...)
 			continue
 		case skipped:
-			if st.Extra.skips++; st.Extra.skips == maxSkips || st.Kind == store.Extension { // its holder tries again later
-				st.Answer(task.Result{}, fmt.Errorf("%w: another transaction of the database has locked the task", task.ErrUnavailable))
+			if err := m.locked(ctx, st); err != nil {
+				st.Answer(task.Result{}, err)
 				continue
 			}
 		case outdated:

@@ -27,20 +27,13 @@ func Migrate(ctx context.Context, url string) error {
 // Plan returns the SQL of Migrate, "" if the tables are the newest. If run is set, it
 // runs the SQL.
 func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
-	pool, path, err := parse(url)
+	c, err := Connect(ctx, url)
 	if err != nil {
 		return "", err
 	}
-	c, err := pgx.ConnectConfig(ctx, pool.ConnConfig)
-	if err != nil {
-		return "", explain("migrate", url, err)
-	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if err := checkServer(ctx, tx); err != nil {
-			return err
-		}
-		if sql, err = missing(ctx, tx, path); err == nil && run {
+		if sql, err = missing(ctx, tx, c.Schema); err == nil && run {
 			_, err = tx.Exec(ctx, sql)
 		}
 		return err
@@ -49,16 +42,16 @@ func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
 }
 
 // target is the first schema of $1 or else of search_path, quoted, although PostgreSQL
-// skips it if it does not exist. The lock ends with the transaction.
-const target = `SELECT name, to_regnamespace(name) IS NULL, to_regclass(name || '.meta') IS NOT NULL
-	FROM pg_advisory_xact_lock(hashtext('foliot migrate')), split_part(coalesce(nullif($1, ''), current_setting('search_path')), ',', 1) AS first, quote_ident(CASE
+// skips it if it does not exist.
+const target = `SELECT quote_ident(CASE
 		WHEN first IN ('"$user"', '$user') THEN coalesce(current_schema(), 'public')
-		WHEN first LIKE '"%' THEN trim('"' FROM first) ELSE lower(trim(first)) END) AS name`
+		WHEN first LIKE '"%' THEN trim('"' FROM first) ELSE lower(trim(first)) END)
+	FROM split_part(coalesce(nullif($1, ''), current_setting('search_path')), ',', 1) AS first`
 
 // missing returns the SQL that makes the newest tables.
-func missing(ctx context.Context, tx pgx.Tx, path string) (sql string, err error) {
-	schema, isNew, hasTables, from := "", false, false, 0
-	if err := tx.QueryRow(ctx, target, path).Scan(&schema, &isNew, &hasTables); err != nil {
+func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err error) {
+	isNew, hasTables, from := false, false, 0
+	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NULL, to_regclass($1 || '.meta') IS NOT NULL FROM pg_advisory_xact_lock(hashtext('foliot migrate'))", schema).Scan(&isNew, &hasTables); err != nil {
 		return "", err
 	}
 	if hasTables {

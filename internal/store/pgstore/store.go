@@ -151,14 +151,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return s.readCounts(ctx, s.pool, "true")
 	}
 	s.closing, s.stop = context.WithCancel(context.Background())
-	if err = s.connect(ctx, conns, path); err == nil {
-		err = s.open(ctx)
+	err = s.connect(ctx, conns, path)
+	if err == nil {
+		err = explain("open", c.URL, s.open(ctx))
 	}
 	if err != nil {
 		s.stop()
 		s.working.Wait()
 		s.disconnect()
-		return nil, explain("open", c.URL, err)
+		return nil, err
 	}
 	return s, nil
 }

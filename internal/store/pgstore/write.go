@@ -239,7 +239,7 @@ type class struct {
 }
 
 func (m *medium) classOf(steps []*step) class {
-	c := class{skips: steps[0].Kind != store.Change, how: unsynced, foreign: m.foreign}
+	c := class{skips: !m.foreign || steps[0].Kind != store.Change, how: unsynced, foreign: m.foreign}
 	for _, st := range steps {
 		if st.Decision.Synced {
 			c.how = synced
@@ -318,7 +318,7 @@ func (m *medium) extend(ctx context.Context, steps []*step) error {
 	}
 	endings, err := transact(ctx, m.Store, pgx.RowTo[ending], change{how: unsynced, sql: extendRows, args: []any{ord, keys, old, token, until}})
 	if err == nil {
-		m.end(steps, endings)
+		m.end(ctx, steps, endings)
 	}
 	return err
 }

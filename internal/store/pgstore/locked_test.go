@@ -1,0 +1,58 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
+)
+
+// An open transaction locks only the names that it changes. A request that changes one of
+// them is refused with the age of the transaction, and the log names its connection.
+func TestAnOpenTransactionLocksOnlyItsNames(t *testing.T) {
+	j := servertest.NewJournal()
+	s, err := Open(t.Context(), Config{URL: migrated(t), Node: "a", Logger: j.Logger()})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	due := task.CeilMillis(s.Now()) + 1_000_000
+	create := func(name string) task.Change { return task.Create{Spec: tasktest.Spec(name, due)} }
+	change := func(list ...task.Change) []store.Reply {
+		t.Helper()
+		replies, err := s.Transit(t.Context(), due-1_000_000, store.Changes(list))
+		fatal.If(t, err)
+		return replies
+	}
+	fatal.If(t, change(create("kept"))[0].Err)
+	tx, err := s.pool.Begin(t.Context())
+	fatal.If(t, err)
+	replies, err := s.Transit(Within(t.Context(), &Transaction{DB: tx}), due-1_000_000, store.Changes([]task.Change{task.Cancel{Key: tasktest.Key("kept")}, create("new")}))
+	fatal.If(t, errors.Join(err, replies[0].Err, replies[1].Err))
+
+	list := []task.Change{task.Cancel{Key: tasktest.Key("kept")}, create("new")}
+	for i := range 50 {
+		list = append(list, create(fmt.Sprint("free-", i)))
+	}
+	for i, r := range change(list...) {
+		var locked *task.LockedError
+		switch {
+		case i >= 2:
+			fatal.If(t, r.Err)
+		case !errors.As(r.Err, &locked) || locked.For < clientWaits || !errors.Is(r.Err, task.ErrUnavailable):
+			t.Errorf("change %d: %v", i, r.Err)
+		}
+	}
+	var pid int
+	fatal.If(t, tx.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
+	j.Await(t, fmt.Sprintf(`pid=%d user=postgres application=foliot`, pid))
+	oldest, err := s.OldestSnapshot(t.Context())
+	if err != nil || oldest.PID != pid || oldest.State != "idle in transaction" {
+		t.Errorf("the oldest snapshot is that of %+v, %v", oldest, err)
+	}
+	fatal.If(t, tx.Rollback(t.Context()))
+	fatal.If(t, change(list[0])[0].Err)
+}
