@@ -3,9 +3,12 @@ package pgstore
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -55,4 +58,15 @@ func TestAnOpenTransactionLocksOnlyItsNames(t *testing.T) {
 	}
 	fatal.If(t, tx.Rollback(t.Context()))
 	fatal.If(t, change(list[0])[0].Err)
+}
+
+func TestEndpointsNameTheServersAndTheAPIs(t *testing.T) {
+	url := strings.Replace(strings.Replace(migrated(t), "host=", "host=localhost,", 1), "port=", "port=1,", 1)
+	s, err := Open(t.Context(), Config{URL: url, Node: "a", Address: "10.0.0.1:7999"})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	redistest.Until(t, "the node knows itself", func() bool { return slices.Contains(s.Endpoints(), "10.0.0.1:7999") })
+	if all := slices.Compact(s.Endpoints()); !slices.Equal(all, []string{"10.0.0.1:7999", "localhost:1"}) {
+		t.Errorf("%v", all)
+	}
 }

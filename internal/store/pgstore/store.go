@@ -6,11 +6,14 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -299,4 +302,16 @@ func (s *Store) Close() error {
 	<-s.member.Ended
 	s.disconnect()
 	return nil
+}
+
+// Endpoints returns host:port of the servers that the URL names, and of the APIs of all
+// nodes, because no task must reach them. It can contain one several times.
+func (s *Store) Endpoints() []string {
+	c, all := s.pool.Config().ConnConfig, s.member.APIs()
+	for _, at := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}, c.Fallbacks...) {
+		if !strings.HasPrefix(at.Host, "/") { // no socket in a directory
+			all = append(all, net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))))
+		}
+	}
+	return all
 }
