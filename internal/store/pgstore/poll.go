@@ -23,8 +23,10 @@ const (
 	// busyFor, and pollIdle otherwise.
 	pollBusy, pollIdle = 250 * time.Millisecond, time.Second
 	busyFor            = 10 * time.Second
-	// foldEvery is the time between two deletions of news that were read.
+	// foldEvery is the time between two deletions of news that were read, and foldMost how
+	// many rows one deletes: while no node ran, others may have written millions.
 	foldEvery = time.Second
+	foldMost  = 10_000
 )
 
 // readNews reads the server's clock, the version of the settings, and the news of
@@ -142,8 +144,9 @@ func (s *Store) fold(ctx context.Context) error {
 	}
 	_, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: `
 WITH read AS (
-	DELETE FROM news n USING unnest($1::smallint[], $2::text[]) o(shard, owner) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
-	WHERE n.shard = o.shard AND n.xid < $3::text::xid8 RETURNING n.shard, n.news
+	DELETE FROM news WHERE ctid = ANY(ARRAY(
+		SELECT n.ctid FROM news n JOIN unnest($1::smallint[], $2::text[]) o(shard, owner) USING (shard) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
+		WHERE n.xid < $3::text::xid8 LIMIT $4)) RETURNING shard, news
 ), summed AS (
 	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, x.number, sum(x.n) AS n
 	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d,
@@ -152,6 +155,6 @@ WITH read AS (
 ), added AS (
 	INSERT INTO count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
-) SELECT count(*) FROM added`, args: []any{shards, owners, strconv.FormatInt(xmin, 10)}})
+) SELECT count(*) FROM added`, args: []any{shards, owners, strconv.FormatInt(xmin, 10), foldMost}})
 	return err
 }
