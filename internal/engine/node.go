@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -52,6 +53,9 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 	var err error
 	if n.Opened, err = m.Open(ctx, c); err != nil {
 		return nil, err
+	}
+	if m := n.Store.Standing().Settings.Migration(); m != nil {
+		return nil, errors.Join(m.Refusal(), n.Store.Close())
 	}
 	if n.Latest == nil {
 		n.Latest = n.Now

@@ -21,6 +21,7 @@ const (
 	NamespaceKind
 	TokenKind
 	SecretKind
+	MigrationKind
 )
 
 // SettingKey names a setting, with the namespace "" for a NamespaceSettings,
@@ -32,8 +33,8 @@ type SettingKey struct {
 }
 
 // Setting is one record of the operators' settings: *QueueSettings,
-// *NamespaceSettings, *AccessToken or *SigningSecret. A setting that a store or
-// a Settings holds is never modified.
+// *NamespaceSettings, *AccessToken, *SigningSecret or *Migration. A setting that a
+// store or a Settings holds is never modified.
 type Setting interface {
 	Key() SettingKey
 }
@@ -273,6 +274,8 @@ func DecodeSetting(kind SettingKind, data []byte) (Setting, error) {
 		r = new(AccessToken)
 	case SecretKind:
 		r = new(SigningSecret)
+	case MigrationKind:
+		r = new(Migration)
 	default:
 		return nil, fmt.Errorf("a setting of the unknown kind %d", kind)
 	}

@@ -25,6 +25,7 @@ const (
 	Settlement             // the end of an attempt
 	Reaping                // the end of a lease that nobody extended
 	Removal                // the end of a record's retention
+	Adoption               // a task.Adopt
 )
 
 // Changes, Claims, Fires, Extensions and Settlements return the steps of a call.

@@ -49,8 +49,8 @@ func (t *Task) replacedMarks() []Idempotency {
 	return all[:min(len(all), maxReplaced)]
 }
 
-// KeyOf returns the digest of the Idempotency-Key of a change that makes a task,
-// or "" if the change has no key.
+// KeyOf returns the digest of the Idempotency-Key of a transition that makes a task,
+// or "" if it has no key.
 func KeyOf(change any) string {
 	var i *Idempotency
 	switch c := change.(type) {
@@ -58,6 +58,8 @@ func KeyOf(change any) string {
 		i = c.Idempotency
 	case Replace:
 		i = c.Idempotency
+	case Adopt:
+		i = c.Task.Idempotency
 	}
 	if i == nil {
 		return ""

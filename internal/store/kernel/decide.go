@@ -74,6 +74,9 @@ const (
 // task that the step's Idempotency-Key has created, "" if there is none. Decide modifies
 // none of its arguments, and signs the new record if the step is a Change.
 func Decide(now task.Millis, who settings.Actor, st *store.Step, owner string, old *task.Task, f Facts) Decision {
+	if m := f.Settings().Migration(); m != nil && st.Kind != store.Adoption {
+		return Decision{Err: m.Refusal(), Seen: SeenSettings}
+	}
 	if owner != "" && owner != st.Key.Name {
 		return Decision{Err: task.ErrIdempotencyReuse, Seen: SeenKeyOwner}
 	}
@@ -123,6 +126,8 @@ func admit(st *store.Step, old *task.Task, d Decision, f Facts) (seen Seen, err 
 // needOf returns how badly a step needs room.
 func needOf(st *store.Step, old *task.Task, r task.Result) Need {
 	switch {
+	case st.Kind == store.Adoption:
+		return MoreRecords
 	case st.Kind != store.Change && st.Kind != store.Fire:
 		return neverRefused
 	case r.Spawned != nil || st.Kind == store.Change && old == nil:

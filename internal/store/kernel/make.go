@@ -261,7 +261,8 @@ func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 }
 
 func guess[R recorded, X any](m Medium[R, X], p *Progress[R, X]) {
-	if _, create := p.Transition.(task.Create); create {
+	switch p.Transition.(type) {
+	case task.Create, task.Adopt:
 		p.certainty = guessed
 		return
 	}

@@ -53,8 +53,20 @@ type generator struct {
 	ownOrder bool // Subject.OrderOfRecords
 }
 
+// Mixture returns contents with tasks in every state, schedules, tokens and secrets:
+// those of a reference after random commands. reference is Subject.Reference.
+func Mixture(reference func(now task.Millis, c Contents) store.Store, seed uint64) Contents {
+	g, _ := generateOn(Subject{Reference: reference}, seed, scriptLength)
+	return g.Contents
+}
+
 // generate returns the script of a seed.
 func generate(s Subject, seed uint64, length int) script {
+	_, sc := generateOn(s, seed, length)
+	return sc
+}
+
+func generateOn(s Subject, seed uint64, length int) (*generator, script) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens), ownOrder: s.OrderOfRecords}
 	reference := s.Reference(start, Contents{})
 	ctx := context.Background()
@@ -78,7 +90,7 @@ func generate(s Subject, seed uint64, length int) script {
 			panic(fmt.Sprintf("storetest: the reference failed: %v", err))
 		}
 	}
-	return sc
+	return g, sc
 }
 
 // wait moves the clock: mostly a little, sometimes past a retention, often to a

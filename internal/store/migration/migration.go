@@ -1,0 +1,146 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Store is the source or the target of a migration.
+type Store struct {
+	store.Store
+	Name string           // for people, without credentials; both names identify the migration
+	Now  func() time.Time // the store's clock
+}
+
+// Migration moves the contents of From into To. This process must be no node of them.
+type Migration struct {
+	From, To Store
+	Progress func(n int) // is called after n more records were copied, or read in the target
+}
+
+var (
+	// ErrRefused means that one of the stores is in use, or has other contents than it
+	// must have.
+	ErrRefused = errors.New("nothing was changed")
+	// ErrDiffers means that the target has other contents than the source after the copy.
+	ErrDiffers = errors.New("the stores differ")
+)
+
+func refused(format string, args ...any) error {
+	return fmt.Errorf(format+" (%w)", append(args, ErrRefused)...)
+}
+
+// settle is the longest time for which a process works by older settings.
+const settle = 2 * time.Second
+
+// Run migrates, and returns the contents of both stores. After an error both stores stay
+// closed, unless it is an ErrRefused: Run can be called again, or Undo.
+func (m *Migration) Run(ctx context.Context) (Contents, error) {
+	if err := m.Check(ctx); err != nil {
+		return Contents{}, err
+	}
+	if mark(m.From) == nil {
+		if err := configure(ctx, m.From, m.mark()); err != nil {
+			return Contents{}, err
+		}
+		if m.From.Standing().Shared {
+			time.Sleep(settle)
+		}
+	}
+	if err := m.copySettings(ctx); err != nil {
+		return Contents{}, err
+	}
+	source, err := m.read(ctx, m.From, m.adopt)
+	if err == nil {
+		err = m.copyAudit(ctx)
+	}
+	if err != nil {
+		return Contents{}, err
+	}
+	target, err := m.read(ctx, m.To, nil)
+	switch {
+	case err != nil:
+		return Contents{}, err
+	case !reflect.DeepEqual(source, target):
+		return Contents{}, fmt.Errorf("%w: %s has %s, and %s has %s; empty the second one and repeat the command", ErrDiffers, m.From.Name, source, m.To.Name, target)
+	}
+	return target, configure(ctx, m.To, settings.SettingChange{Key: m.mark().Key})
+}
+
+// Undo opens the source again after a migration that has not ended, or after its target
+// was emptied. A target with contents stays closed.
+func (m *Migration) Undo(ctx context.Context) error {
+	err := m.checkMarks(ctx)
+	if err == nil && mark(m.From) == nil {
+		err = refused("%s is not closed", m.From.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return configure(ctx, m.From, settings.SettingChange{Key: m.mark().Key})
+}
+
+// Check returns an error if Run would refuse the stores.
+func (m *Migration) Check(ctx context.Context) error {
+	return errors.Join(m.checkMarks(ctx), idle(ctx, m.From), idle(ctx, m.To))
+}
+
+// checkMarks refuses stores of another migration, and a target that is neither empty nor
+// a part of this one.
+func (m *Migration) checkMarks(ctx context.Context) error {
+	for _, s := range []Store{m.From, m.To} {
+		if found := mark(s); found != nil && *found != (settings.Migration{From: m.From.Name, To: m.To.Name}) {
+			return refused("%s belongs to the migration from %s to %s: repeat or undo that", s.Name, found.From, found.To)
+		}
+	}
+	counts, err := m.To.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	log, err := m.To.Audit(ctx, settings.AuditFilter{}, 0, 1)
+	switch {
+	case err != nil, mark(m.To) != nil, len(counts)+len(log.Entries)+len(settingsOf(m.To)) == 0:
+		return err
+	case mark(m.From) != nil:
+		return refused("%s has moved to %s: serve that", m.From.Name, m.To.Name)
+	}
+	return refused("%s is not empty: name an empty store", m.To.Name)
+}
+
+// idle refuses a store with a node that runs tasks, or may begin to.
+func idle(ctx context.Context, s Store) error {
+	cluster, shared := s.Store.(store.Cluster)
+	if !shared {
+		return nil // it is open here, so no other process has it
+	}
+	counts, err := s.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	running := int64(0)
+	for _, c := range counts {
+		running += c.States[task.Running]
+	}
+	nodes, err := cluster.Nodes(ctx)
+	for _, n := range nodes {
+		if n.Live && (!n.Draining || n.Owned > 0 || running > 0) {
+			return refused("%s is in use by %s: stop this node, or drain it and wait until no task runs", s.Name, n.Name)
+		}
+	}
+	return err
+}
+
+// mark returns the migration of a store, or nil.
+func mark(s Store) *settings.Migration { return s.Standing().Settings.Migration() }
+
+func (m *Migration) mark() settings.SettingChange {
+	v := &settings.Migration{From: m.From.Name, To: m.To.Name}
+	return settings.SettingChange{Key: v.Key(), Value: v}
+}
