@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the secrets of the Compose files in the directory secrets, and keeps
 # those that exist. Each file belongs to the user of its container: 65532
-# Foliot, 999 Redis, 65534 Prometheus, 472 Grafana. Run it as root in this
+# Foliot, 999 Redis and PostgreSQL, 65534 Prometheus, 472 Grafana. Run it as root in this
 # directory.
 #
 #   ./secrets.sh              all secrets that need no server
@@ -62,5 +62,10 @@ user default off
 user health on nopass -@all +ping
 user foliot on >$redis resetkeys ~foliot:* resetchannels &foliot:* -@all +@hash +@sortedset +@stream +@connection -@admin -@dangerous +eval +evalsha +set +exists +pexpire +time +wait +spublish +ssubscribe +sunsubscribe +info +config|get +cluster|slots +cluster|shards
 ACL
+fi
+if missing postgres.password || missing postgres-url.yaml; then
+	postgres=$(password)
+	echo "store: postgres://foliot:$postgres@postgres/foliot?search_path=foliot" | keep postgres-url.yaml 65532
+	printf %s "$postgres" | keep postgres.password 999
 fi
 if missing grafana.password; then password | keep grafana.password 472; fi

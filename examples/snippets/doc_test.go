@@ -18,6 +18,7 @@ var documents = []struct {
 }{
 	{"../../docs/idle.md", "*.go", true},
 	{"../../docs/embedding.md", "../embed/*/*.go ../../example*_test.go", true},
+	{"../../docs/postgres.md", "../embed/*/*.go ../../example*_test.go", true},
 	{"../../docs/recipes.md", "../embed/*/*.go ../../example*_test.go", false},
 	{"../../README.md", "../embed/*/*.go ../../example*_test.go", false},
 }

@@ -59,6 +59,14 @@ redis: {urlSecret: {name: foliot-redis}}
 tls: {secret: foliot-tls, caKey: ca.crt}
 config: {egress-allow: [127.0.0.1/32], durability: async}
 `
+	postgres = `
+store: postgres
+tokenSecret: {name: foliot-token}
+postgres: {replicas: 2, urlSecret: {name: foliot-postgres}}
+tls: {secret: foliot-tls, caKey: ca.crt}
+secretFiles: [{secret: postgres-tls, path: /run/postgres}]
+config: {egress-allow: [127.0.0.1/32], durability: async}
+`
 	clientCertificates = `
 tokenSecret: {name: foliot-token}
 tls: {secret: foliot-tls, caKey: ca.crt}
@@ -89,7 +97,7 @@ priorityClassName: high
 `
 )
 
-var sets = map[string]string{"directory": directory, "behind an ingress": behindIngress, "client certificates": clientCertificates, "redis": redis, "everything": everything}
+var sets = map[string]string{"directory": directory, "behind an ingress": behindIngress, "client certificates": clientCertificates, "redis": redis, "postgres": postgres, "everything": everything}
 
 // rendered holds the objects of the chart for one set of values.
 type rendered struct {
@@ -238,10 +246,11 @@ func TestWrongValuesAreRefusedWithTheRemedy(t *testing.T) {
 		{``, `foliot token generate`},
 		{`tokenSecret: {name: a}`, `set tls.secret`},
 		{`{store: redis, tokenSecret: {name: a}, tls: {secret: b}}`, `redis.urlSecret.name`},
+		{`{store: postgres, tokenSecret: {name: a}, tls: {secret: b}}`, `postgres.urlSecret.name`},
 		{`{ingress: {enabled: true}, tokenSecret: {name: a}, trustedProxies: [10.0.0.0/8]}`, `ingress.host`},
 		{`{metrics: {serviceMonitor: {enabled: true}}, tokenSecret: {name: a}, tls: {secret: b}}`, `--scope read`},
 		{directory + `store_: redis`, `store_`},
-		{directory + `store: postgres`, `directory`},
+		{directory + `store: mysql`, `directory`},
 		{`{config: {egres-allow: []}, tokenSecret: {name: a}, tls: {secret: b}}`, `at '/config': additional properties 'egres-allow'`},
 		{`{config: {listen: "0.0.0.0:1"}, tokenSecret: {name: a}, tls: {secret: b}}`, `'listen' not allowed`},
 		{`{config: {grace: 30}, tokenSecret: {name: a}, tls: {secret: b}}`, `/config/grace`},
@@ -303,6 +312,17 @@ func TestTheObjectsKeepTheirPromises(t *testing.T) {
 				}
 			}
 			server := pod.Spec.Containers[0]
+			for _, init := range pod.Spec.InitContainers {
+				checkSecurity(t, core.PodSpec{SecurityContext: pod.Spec.SecurityContext, AutomountServiceAccountToken: new(bool), EnableServiceLinks: new(bool), Containers: []core.Container{init}})
+				if init.Image != server.Image || !reflect.DeepEqual(init.Args, []string{"postgres", "migrate"}) || !reflect.DeepEqual(variable(init, "FOLIOT_STORE"), variable(server, "FOLIOT_STORE")) {
+					t.Errorf("%s does not make the tables of the server: %v", init.Name, init)
+				}
+				for _, m := range init.VolumeMounts {
+					if !slices.ContainsFunc(server.VolumeMounts, func(s core.VolumeMount) bool { return reflect.DeepEqual(s, m) }) {
+						t.Errorf("%s mounts %v", init.Name, m)
+					}
+				}
+			}
 			if port := r.service.Spec.Ports[0].TargetPort.StrVal; port != server.Ports[0].Name || server.Ports[0].ContainerPort != 8750 {
 				t.Errorf("the service sends to the port %s, and the pod has %v", port, server.Ports)
 			}
@@ -475,6 +495,23 @@ func TestServersOnARedisAreReplacedOneByOne(t *testing.T) {
 	}
 	if one := mustRender(t, strings.Replace(redis, "redis: {", "redis: {replicas: 1, ", 1)); one.budget != nil {
 		t.Error("the disruption budget of a single server would block each upgrade of its machine")
+	}
+}
+
+func TestServersOnAPostgreSQLMakeTheirTables(t *testing.T) {
+	r := mustRender(t, postgres)
+	if init := r.pod().Spec.InitContainers; len(init) != 1 || len(init[0].VolumeMounts) != 1 || init[0].VolumeMounts[0].MountPath != "/run/postgres" {
+		t.Errorf("the containers before the server are %v", init)
+	}
+	if *r.deployment.Spec.Replicas != 2 || r.budget == nil || variable(r.pod().Spec.Containers[0], "FOLIOT_STORE").ValueFrom.SecretKeyRef.Name != "foliot-postgres" {
+		t.Errorf("the servers are %v", r.deployment.Spec)
+	}
+	other := mustRender(t, strings.Replace(postgres, "postgres: {", "postgres: {migrate: false, ", 1))
+	if init := other.pod().Spec.InitContainers; len(init) > 0 {
+		t.Errorf("without migrate, the containers before the server are %v", init)
+	}
+	if init := mustRender(t, redis).pod().Spec.InitContainers; len(init) > 0 {
+		t.Errorf("on a Redis, the containers before the server are %v", init)
 	}
 }
 

@@ -157,6 +157,27 @@ func TestServersOnARedisStartAsTheChartStartsThem(t *testing.T) {
 	container.Stop(t, cmd)
 }
 
+func TestServersOnAPostgreSQLMakeTheirTablesAndDeliver(t *testing.T) {
+	at, port := freePort(t), freePort(t)
+	container.Postgres(t, "127.0.0.1", at, "secret")
+	r := mustRender(t, postgres)
+	secrets := secretsFor(t, "")
+	secrets["foliot-postgres"] = map[string]string{"url": "postgres://foliot:secret@127.0.0.1:" + at + "/foliot?search_path=foliot"}
+	secrets["postgres-tls"] = nil
+	init := container.New(t, "")
+	spec := r.pod().Spec
+	spec.Containers = spec.InitContainers
+	mount(t, init, r, spec, "foliot-a", secrets)
+	if out := init.Foliot(spec.Containers[0].Args...); !strings.Contains(out, "made the tables") {
+		t.Errorf("migrate: %s", out)
+	}
+	c, cmd := start(t, r, "foliot-a", port, secrets)
+	if out := c.Foliot("listen", "127.0.0.1:0", "--try", "100ms", "--count", "1"); !strings.Contains(out, "attempt 1") {
+		t.Errorf("no callback: %s", out)
+	}
+	container.Stop(t, cmd)
+}
+
 func TestAServerBehindAProxyKeepsItsTokenInThePod(t *testing.T) {
 	port := freePort(t)
 	r := mustRender(t, behindIngress)

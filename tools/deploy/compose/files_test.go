@@ -24,8 +24,10 @@ var composeDir = filepath.Join(root, "deploy", "compose")
 var projects = [][]string{
 	{"one-node.yaml"},
 	{"three-nodes.yaml"},
+	{"postgres.yaml"},
 	{"one-node.yaml", "monitoring.yaml"},
 	{"three-nodes.yaml", "monitoring.yaml"},
+	{"postgres.yaml", "monitoring.yaml"},
 }
 
 // load loads files as Docker Compose does, with the schema of the format.
@@ -133,7 +135,7 @@ func checkSecrets(t *testing.T, p *types.Project, s types.ServiceConfig) {
 	words := slices.Clone([]string(s.Command))
 	for name := range s.Environment {
 		words = append(words, value(s, name))
-		if v := value(s, name); strings.Contains(name, "PASSWORD") && !strings.HasPrefix(v, "/run/secrets/") || strings.Contains(v, "redis://") {
+		if v := value(s, name); strings.Contains(name, "PASSWORD") && !strings.HasPrefix(v, "/run/secrets/") || strings.Contains(v, "redis://") || strings.Contains(v, "postgres://") {
 			t.Errorf("%s has a secret in the variable %s", s.Name, name)
 		}
 	}

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(container.RunTests(m)) }
 
 // network has an address of this machine for each service. Docker gives each
 // service an address in the network of the project.
-var network = map[string]string{"foliot": "127.8.0.1", "foliot-1": "127.8.0.1", "foliot-2": "127.8.0.2", "foliot-3": "127.8.0.3", "redis": "127.8.0.4", "prometheus": "127.8.0.5"}
+var network = map[string]string{"foliot": "127.8.0.1", "foliot-1": "127.8.0.1", "foliot-2": "127.8.0.2", "foliot-3": "127.8.0.3", "redis": "127.8.0.4", "prometheus": "127.8.0.5", "postgres": "127.8.0.6"}
 
 // hosts is /etc/hosts of the containers.
 func hosts(p *types.Project) string {
@@ -65,9 +65,16 @@ func secrets(t *testing.T, dir string) string {
 	return string(out)
 }
 
-// run starts a server of the project, and waits until it is ready. The files and
-// their owners are those of the host, as Docker mounts them.
+// run starts a server of the project, and waits until it is ready.
 func run(t *testing.T, p *types.Project, s types.ServiceConfig) (*container.Container, *exec.Cmd) {
+	t.Helper()
+	c := prepareServer(t, p, s)
+	return c, c.Start([]string{"serve"}, []string{"/usr/bin/foliot", "health"}, s.HealthCheck.Test[1:])
+}
+
+// prepareServer returns the container of a server. The files and their owners are
+// those of the host, as Docker mounts them.
+func prepareServer(t *testing.T, p *types.Project, s types.ServiceConfig) *container.Container {
 	t.Helper()
 	c := container.New(t, hosts(p))
 	for _, secret := range s.Secrets {
@@ -86,7 +93,7 @@ func run(t *testing.T, p *types.Project, s types.ServiceConfig) (*container.Cont
 		c.Env = append(c.Env, name+"="+value(s, name))
 	}
 	c.Env = append(c.Env, "FOLIOT_LISTEN="+network[s.Name]+":8750")
-	return c, c.Start([]string{"serve"}, []string{"/usr/bin/foliot", "health"}, s.HealthCheck.Test[1:])
+	return c
 }
 
 // delivers receives a callback at the name of the service, which all servers
@@ -110,6 +117,19 @@ func TestOneServerDeliversAndKeepsItsTasks(t *testing.T) {
 	container.Stop(t, cmd)
 	c.Start([]string{"serve"}, s.HealthCheck.Test[1:])
 	c.Foliot("get", "later")
+}
+
+func TestAServerOnAPostgreSQLDeliversAfterMigrate(t *testing.T) {
+	dir := prepare(t)
+	p := load(t, dir, "postgres.yaml")
+	password, err := os.ReadFile(filepath.Join(dir, "secrets", "postgres.password"))
+	container.Must(t, err)
+	container.Postgres(t, network["postgres"], "5432", string(password))
+	s := p.Services["foliot"]
+	c := prepareServer(t, p, s)
+	c.Foliot("postgres", "migrate")
+	c.Start([]string{"serve"}, s.HealthCheck.Test[1:])
+	delivers(t, c, s.Name)
 }
 
 func TestThreeServersShareTheRedisAndPrometheusSeesAll(t *testing.T) {

@@ -10,7 +10,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -214,4 +216,42 @@ func Answers(addr string) func() error {
 		}
 		return err
 	}
+}
+
+// Postgres starts a PostgreSQL at host:port. Its superuser foliot has the password.
+// It runs as the user postgres of this machine, because PostgreSQL refuses root and
+// unknown users.
+func Postgres(t *testing.T, host, port, password string) {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	as, err := user.Lookup("postgres")
+	if len(found) == 0 || err != nil {
+		t.Skip("PostgreSQL is not installed")
+	}
+	uid, err := strconv.Atoi(as.Uid)
+	Must(t, err)
+	dir, err := os.MkdirTemp("", "foliot-deploy-test-") // the parent of t.TempDir is closed to other users
+	Must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	file := filepath.Join(dir, "password")
+	Must(t, errors.Join(os.WriteFile(file, []byte(password), 0o600), os.Chown(file, uid, uid), os.Chown(dir, uid, uid)))
+	run := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(found[len(found)-1], name), args...)
+		cmd.Dir = dir
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, Pdeathsig: syscall.SIGKILL}
+		return cmd
+	}
+	data := filepath.Join(dir, "data")
+	if out, err := run("initdb", "-D", data, "-U", "foliot", "--pwfile", file, "-A", "scram-sha-256", "--no-sync").CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	log := Start(t, run("postgres", "-D", data, "-k", dir, "-h", host, "-p", port))
+	Wait(t, log, func() error {
+		cmd := run("psql", "-h", host, "-p", port, "-U", "foliot", "-d", "postgres", "-c", "CREATE DATABASE foliot")
+		cmd.Env = append(os.Environ(), "PGPASSWORD="+password)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return errors.New(string(out))
+		}
+		return nil
+	})
 }

@@ -50,8 +50,8 @@ helm.sh/chart: {{ printf "foliot-%s" .Chart.Version | replace "+" "_" }}
 {{- if and (not .Values.tls.secret) (not .Values.trustedProxies) (not (index .Values.config "insecure-listen")) -}}
 {{- fail "the tokens would cross the network in plain text: set tls.secret to a Secret with a certificate, or trustedProxies to the addresses of the ingress controller, or config.insecure-listen to true" -}}
 {{- end -}}
-{{- if and (eq .Values.store "redis") (not .Values.redis.urlSecret.name) -}}
-{{- fail "redis.urlSecret.name is missing: make a Secret with the URL of the Redis, and set redis.urlSecret.name to its name" -}}
+{{- if and (ne .Values.store "directory") (not (index .Values .Values.store).urlSecret.name) -}}
+{{- fail (printf "%s.urlSecret.name is missing: make a Secret with the URL of the store, and set %s.urlSecret.name to its name" .Values.store .Values.store) -}}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) -}}
 {{- fail "ingress.host is missing: set it to the name by which clients reach the server" -}}
@@ -81,7 +81,34 @@ helm.sh/chart: {{ printf "foliot-%s" .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
-{{/* The pod, which both stores share. */}}
+{{/* The rights of a container. */}}
+{{- define "foliot.rights" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* The variable with the URL of the store. */}}
+{{- define "foliot.url" -}}
+{{- $secret := (index .Values .Values.store).urlSecret -}}
+- name: FOLIOT_STORE
+  valueFrom:
+    secretKeyRef:
+      name: {{ $secret.name }}
+      key: {{ $secret.key }}
+{{- end }}
+
+{{/* The mounts of secretFiles. */}}
+{{- define "foliot.secretFiles" -}}
+{{- range $i, $file := .Values.secretFiles }}
+- name: secret-{{ $i }}
+  mountPath: {{ $file.path }}
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* The pod, which all stores share. */}}
 {{- define "foliot.pod" -}}
 {{- $directory := eq .Values.store "directory" -}}
 metadata:
@@ -148,6 +175,21 @@ spec:
     fsGroupChangePolicy: OnRootMismatch
     seccompProfile:
       type: RuntimeDefault
+  {{- if and (eq .Values.store "postgres") .Values.postgres.migrate }}
+  initContainers:
+    - name: migrate
+      image: {{ include "foliot.image" . }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args: [postgres, migrate]
+      env:
+        {{- include "foliot.url" . | nindent 8 }}
+      securityContext:
+        {{- include "foliot.rights" . | nindent 8 }}
+      {{- with include "foliot.secretFiles" . }}
+      volumeMounts:
+        {{- . | trim | nindent 8 }}
+      {{- end }}
+  {{- end }}
   containers:
     - name: foliot
       image: {{ include "foliot.image" . }}
@@ -178,11 +220,7 @@ spec:
           value: {{ join "," . }}
         {{- end }}
         {{- if not $directory }}
-        - name: FOLIOT_STORE
-          valueFrom:
-            secretKeyRef:
-              name: {{ .Values.redis.urlSecret.name }}
-              key: {{ .Values.redis.urlSecret.key }}
+        {{- include "foliot.url" . | nindent 8 }}
         - name: FOLIOT_NODE
           valueFrom:
             fieldRef:
@@ -224,10 +262,7 @@ spec:
       resources:
         {{- toYaml .Values.resources | nindent 8 }}
       securityContext:
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities:
-          drop: [ALL]
+        {{- include "foliot.rights" . | nindent 8 }}
       volumeMounts:
         - name: config
           mountPath: /etc/foliot
@@ -245,10 +280,8 @@ spec:
           mountPath: /run/foliot/receiver-ca
           readOnly: true
         {{- end }}
-        {{- range $i, $file := .Values.secretFiles }}
-        - name: secret-{{ $i }}
-          mountPath: {{ $file.path }}
-          readOnly: true
+        {{- with include "foliot.secretFiles" . }}
+        {{- . | trim | nindent 8 }}
         {{- end }}
         {{- if $directory }}
         - name: data
