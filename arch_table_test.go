@@ -38,7 +38,7 @@ var layers = []layer{
 	{
 		path: "postgres", may: []string{".", "internal/engine", "internal/engine/postgres", "internal/store/pgstore"}, shipped: true,
 		tech:  []string{"github.com/jackc/pgx/v5"}, // Use and Tx take a pool and a transaction of a program
-		tests: []string{"internal/redistest", "internal/servertest/pgtest", "internal/store", "internal/task"},
+		tests: []string{"foliottest", "internal/redistest", "internal/servertest/pgtest", "internal/store", "internal/task"},
 		why:   "a program that keeps its timers in PostgreSQL links neither another store nor the API",
 	},
 	{
@@ -443,7 +443,7 @@ var layers = []layer{
 	{
 		path: "test/embed", tech: append([]string{"github.com/jackc/pgx/v5"}, testTools...),
 		tests: []string{".", "admin", "dir", "foliottest", "postgres", "redis", "internal/redistest", "internal/servertest/pgtest", "internal/store/pgstore"},
-		why: "a program is written as by a user, and driven from outside",
+		why:   "a program is written as by a user, and driven from outside",
 	},
 	{
 		path: "test/recipes", may: []string{failing},

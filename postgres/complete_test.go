@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/foliot/foliot"
+	"github.com/foliot/foliot/foliottest"
 	"github.com/foliot/foliot/internal/engine"
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
@@ -285,4 +286,14 @@ func TestCompleteNeedsAHandler(t *testing.T) {
 	if err := Complete(t.Context(), pgx.Tx(nil)); err == nil || !strings.Contains(err.Error(), "outside a handler") {
 		t.Error(err)
 	}
+}
+
+func TestTxRefusesANodeWithAnotherStore(t *testing.T) {
+	n := foliottest.Start(t, new(foliot.Mux))
+	defer func() {
+		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), "not in PostgreSQL") {
+			t.Error(err)
+		}
+	}()
+	Tx(n, pgx.Tx(nil))
 }
