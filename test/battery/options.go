@@ -44,6 +44,7 @@ func sizesOf(o *harness.Options) []size[int] {
 		{&o.ClusterFailovers, "cluster-failovers", 1, 2, 20, "failover-cluster: the same"},
 		{&o.RedisKills, "redis-kills", 1, 4, 50, "rediskill: how often, for each way of syncing"},
 		{&o.Transactions, "transactions", 100, 3000, 100_000, "postgres-transactions: how many in each language; postgres-cancels: a tenth"},
+		{&o.Standing, "standing", 10_000, 100_000, 10_000_000, "postgres-standing: how many tasks stand"},
 		{&o.SlotMoves, "slot-moves", 1, 3, 20, "slots: how often 500 of them are moved"},
 		{&o.Pairs, "pairs", 1, 3, 3, "compare: how many runs of each binary"},
 	}
@@ -51,8 +52,8 @@ func sizesOf(o *harness.Options) []size[int] {
 
 func timesOf(o *harness.Options) []size[time.Duration] {
 	return []size[time.Duration]{
-		{&o.Phase, "phase", time.Second, 10 * time.Second, 30 * time.Second, "crowd, hosts, namespaces: how long lateness is measured, alone (namespaces: half of it) and under load"},
-		{&o.Watched, "watched", time.Second, 20 * time.Second, 2 * time.Minute, "schedules: how long those are watched that fire over an hour"},
+		{&o.Phase, "phase", time.Second, 10 * time.Second, 30 * time.Second, "crowd, hosts, namespaces, postgres-locks, postgres-standing: how long lateness is measured, alone (namespaces: half of it) and under load"},
+		{&o.Watched, "watched", time.Second, 20 * time.Second, 2 * time.Minute, "schedules, postgres-idle: how long those are watched that fire over an hour, and nodes without work"},
 		{&o.ShardLease, "shard-lease", time.Second, time.Second, 6 * time.Second, "redis: how long a silent node keeps its shards"},
 		{&o.Blackout, "blackout", time.Second, 5 * time.Second, time.Minute, "blackout: how long no node lives"},
 	}

@@ -9,9 +9,9 @@ type Options struct {
 	Keep, Profile                     bool
 	Seed                              uint64
 
-	Kills, Fills, Tasks, Stuck, Hosts, Herd, Drained, Backlog, Lives, Overdue int
-	Rivals, RivalCron, Ticks, Schedules, Deaths, Zombies, Deploys, Pairs      int
-	Failovers, ClusterFailovers, RedisKills, SlotMoves, Transactions          int
+	Kills, Fills, Tasks, Stuck, Hosts, Herd, Drained, Backlog, Lives, Overdue  int
+	Rivals, RivalCron, Ticks, Schedules, Deaths, Zombies, Deploys, Pairs       int
+	Failovers, ClusterFailovers, RedisKills, SlotMoves, Transactions, Standing int
 
 	Phase, Watched, ShardLease, Blackout time.Duration
 }
