@@ -206,6 +206,7 @@ var pages = []page{
 		rows: []row{
 			{"foliot-dir", "Foliot, directory", true},
 			{"foliot-redis", "Foliot, Redis", true},
+			{"foliot-pg", "Foliot, PostgreSQL", true},
 			{"asynq-fast", "asynq, tuned", false},
 			{"asynq", "asynq, defaults", false},
 			{"river-pg-fast", "River, PostgreSQL, tuned", false},

@@ -4,6 +4,7 @@ package embed
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -51,6 +52,20 @@ func BenchmarkLate(b *testing.B) {
 
 func BenchmarkSoon(b *testing.B) {
 	each(b, trial.Order{Part: trial.Soon, N: metric.Either(800, 80), Over: metric.Either(20*time.Second, 2*time.Second), Limit: 20 * time.Second})
+}
+
+// BenchmarkSteady, BenchmarkSnapshot and BenchmarkWriter run for -held each, and only if
+// they are named.
+func BenchmarkSteady(b *testing.B) { held(b, trial.Soon) }
+
+func BenchmarkSnapshot(b *testing.B) { held(b, trial.Snapshot) }
+
+func BenchmarkWriter(b *testing.B) { held(b, trial.Writer) }
+
+var heldFor = flag.Duration("held", 3*time.Second, "how long BenchmarkSteady, BenchmarkSnapshot and BenchmarkWriter create 800 tasks a second")
+
+func held(b *testing.B, part string) {
+	each(b, trial.Order{Part: part, N: 800 * int(*heldFor/time.Second), Callers: 16, Over: *heldFor, Limit: time.Minute})
 }
 
 func BenchmarkIdle(b *testing.B) {

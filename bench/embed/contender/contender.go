@@ -101,6 +101,7 @@ func (i *Info) Open(ctx context.Context, s Stores, h Handle) (*Running, error) {
 var All = []Info{
 	{Name: "foliot-dir", Store: Directory, Many: true, Tuned: true, open: openFoliotDir},
 	{Name: "foliot-redis", Store: Redis, Many: true, Tuned: true, open: openFoliotRedis},
+	{Name: "foliot-pg", Store: Postgres, Many: true, Tuned: true, open: openFoliotPostgres},
 	{Name: "asynq-fast", Store: Redis, Tuned: true, open: openAsynqFast},
 	{Name: "asynq", Store: Redis, open: openAsynq},
 	{Name: "river-pg-fast", Store: Postgres, Many: true, Tuned: true, open: openRiverPostgresFast},

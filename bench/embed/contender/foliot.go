@@ -9,6 +9,8 @@ import (
 
 	"github.com/foliot/foliot"
 	"github.com/foliot/foliot/dir"
+	"github.com/foliot/foliot/internal/store/pgstore"
+	"github.com/foliot/foliot/postgres"
 	"github.com/foliot/foliot/redis"
 )
 
@@ -23,6 +25,17 @@ func openFoliotDir(ctx context.Context, s Stores, h Handle) (*Running, error) {
 
 func openFoliotRedis(ctx context.Context, s Stores, h Handle) (*Running, error) {
 	st, err := redis.Parse("redis://" + s.Redis)
+	if err != nil {
+		return nil, err
+	}
+	return openFoliot(ctx, st, h)
+}
+
+func openFoliotPostgres(ctx context.Context, s Stores, h Handle) (*Running, error) {
+	if err := pgstore.Migrate(ctx, s.Postgres); err != nil {
+		return nil, err
+	}
+	st, err := postgres.Parse(s.Postgres)
 	if err != nil {
 		return nil, err
 	}

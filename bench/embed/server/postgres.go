@@ -151,9 +151,9 @@ func (p *Postgres) query(ctx context.Context, statement string) (value string, e
 	return value, err
 }
 
-// Size returns the bytes of the job table with its indexes.
+// Size returns the bytes of the table of tasks, or of jobs, with its indexes.
 func (p *Postgres) Size(ctx context.Context) (float64, error) {
-	text, err := p.query(ctx, "SELECT pg_total_relation_size('river_job')::text")
+	text, err := p.query(ctx, "SELECT pg_total_relation_size(coalesce(to_regclass('task'), to_regclass('river_job')))::text")
 	if err != nil {
 		return 0, err
 	}

@@ -24,6 +24,8 @@ const (
 	Backlog  = "Backlog"  // tasks that are due when the handlers start
 	Late     = "Late"     // tasks that are due evenly over some time
 	Soon     = "Soon"     // tasks that are created a second before they are due
+	Snapshot = "Snapshot" // the same for long, while another transaction of PostgreSQL holds a snapshot
+	Writer   = "Writer"   // the same, while the transaction has written
 	Idle     = "Idle"     // no task is due, for some time
 	Kill     = "Kill"     // tasks that are due soon; the process is killed after the creates
 	Hold     = "Hold"     // a handler that does not return; the process is killed while it runs
@@ -108,7 +110,7 @@ func (t *trial) run(ctx context.Context) error {
 		return t.backlog(ctx)
 	case Late:
 		return t.late(ctx)
-	case Soon:
+	case Soon, Snapshot, Writer:
 		return t.soon(ctx)
 	case Idle:
 		return t.idle(ctx)
