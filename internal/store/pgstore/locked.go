@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,9 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		*since = time.Now()
 	}
 	switch waited := time.Since(*since); {
+	case st.Kind == store.Claim: // the tasks that are claimed with it must not wait for it
+		m.unclaimable.add(st.Key)
+		return task.ErrLaneChanged
 	case st.Kind == store.Extension: // its holder tries again later
 	case st.Kind != store.Change && waited < dispatchWaits, st.Kind == store.Change && waited < clientWaits:
 		return nil
@@ -35,6 +39,29 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		}
 	}
 	return &task.LockedError{}
+}
+
+// lockedTasks are tasks that a claim found locked. They are not tried again for a moment,
+// because a user can lock many tasks for long, and each try costs as much as a claim.
+type lockedTasks struct {
+	mu    sync.Mutex // guards everything below
+	keys  map[task.Key]bool
+	began time.Time
+}
+
+func (l *lockedTasks) add(k task.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys[k] = true // has was called before
+}
+
+func (l *lockedTasks) has(k task.Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.began) > 2*dispatchWaits {
+		l.keys, l.began = map[task.Key]bool{}, time.Now()
+	}
+	return l.keys[k]
 }
 
 // Holder is a connection of the database whose transaction may hold up others.

@@ -69,6 +69,9 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	var bodies []bool
 	var of []*step
 	for _, st := range open {
+		if st.Kind == store.Claim && m.unclaimable.has(st.Key) {
+			st.Answer(task.Result{}, task.ErrLaneChanged)
+		}
 		if st.Unknown() {
 			keys, bodies, of = append(keys, st.Key), append(bodies, st.Kind.NeedsBody()), append(of, st)
 		}

@@ -101,15 +101,16 @@ type Store struct {
 	channel string        // of the messages of nodes
 	opened  time.Time
 
-	member    *membership.Member
-	claimed   kernel.Claimed[record]
-	abandoned kernel.Abandoned
-	clocks    *serverclock.Clocks
-	trusted   *trustedclock.Clock
-	listeners listeners
-	failures  failures
-	absent    atomic.Pointer[error] // the error of the last poll
-	busy      atomic.Int64          // when this node had work, after opened
+	member      *membership.Member
+	claimed     kernel.Claimed[record]
+	abandoned   kernel.Abandoned
+	unclaimable lockedTasks
+	clocks      *serverclock.Clocks
+	trusted     *trustedclock.Clock
+	listeners   listeners
+	failures    failures
+	absent      atomic.Pointer[error] // the error of the last poll
+	busy        atomic.Int64          // when this node had work, after opened
 
 	polling sync.Mutex  // guards last, and is held while the news are read
 	last    snapshot    // of the last read of the news

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/fatal"
@@ -255,4 +256,32 @@ func TestManyNewsAreCountedInParts(t *testing.T) {
 		fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM news", &s.schema).Scan(&left))
 		return left == 0
 	})
+}
+
+// A user's transaction can lock a task for long. The claims of other tasks do not wait
+// for that.
+func TestAClaimDoesNotWaitForALockedTask(t *testing.T) {
+	url := migrated(t)
+	s := openNodes(t, url, "a")[0]
+	due := task.CeilMillis(s.Now())
+	replies, err := s.Transit(t.Context(), due, store.Changes([]task.Change{
+		task.Create{Spec: tasktest.Spec("locked", due)}, task.Create{Spec: tasktest.Spec("free", due)},
+	}))
+	fatal.If(t, err)
+	user, err := pgx.Connect(t.Context(), url)
+	fatal.If(t, err)
+	defer user.Close(t.Context())
+	_, err = user.Exec(t.Context(), "BEGIN; SELECT FROM task WHERE key = 'default/locked' FOR UPDATE")
+	fatal.If(t, err)
+	redistest.Until(t, "the tasks are due", func() bool { return s.Now().UnixMilli() > int64(due) })
+	var claims []task.Claim
+	for _, r := range replies {
+		fatal.If(t, r.Err)
+		claims = append(claims, tasktest.Claim(r.Task, "token", due+60_000))
+	}
+	replies, err = s.Transit(t.Context(), due+1, store.Claims(claims))
+	fatal.If(t, err)
+	if !errors.Is(replies[0].Err, task.ErrLaneChanged) || replies[1].Err != nil {
+		t.Errorf("the claim of the locked task ended with %v, that of the other one with %v", replies[0].Err, replies[1].Err)
+	}
 }
