@@ -1,7 +1,6 @@
 package pgtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -179,11 +178,14 @@ func (s *Server) signal(sig syscall.Signal) { _ = s.cmd.Process.Signal(sig) } //
 
 // Log returns the end of the server's log.
 func (s *Server) Log() string {
+	log := s.FullLog()
+	return strings.TrimSpace(log[max(len(log)-2000, 0):])
+}
+
+// FullLog returns the server's log.
+func (s *Server) FullLog() string {
 	data, _ := os.ReadFile(s.logFile())
-	if over := len(data) - 2000; over > 0 {
-		data = data[over:]
-	}
-	return string(bytes.TrimSpace(data))
+	return string(data)
 }
 
 func (s *Server) data() string    { return filepath.Join(s.dir, "data") }

@@ -76,12 +76,30 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 		m.disown(i, claimState{})
 		h = &Owned{Shard: i, ID: g.Owner}
 	}
-	end := sent.Add(m.config.acts())
-	until := m.instant(end)
-	h.until.Store(&until)
-	m.states[i] = claimState{held: true, since: sent, until: end}
+	m.extend(h, sent)
 	if fresh {
 		m.take(h)
 	}
 	return h
+}
+
+// extend renews the lease of h in this process.
+func (m *Member) extend(h *Owned, sent time.Time) {
+	end := sent.Add(m.config.acts())
+	until := m.instant(end)
+	h.until.Store(&until)
+	m.states[h.Shard] = claimState{held: true, since: sent, until: end}
+}
+
+// renewed records what a heartbeat that was sent at sent did to the leases.
+func (m *Member) renewed(found Found, sent time.Time) {
+	now := m.instant(time.Now())
+	for _, h := range m.all() {
+		switch {
+		case found == Moved:
+			h.until.Store(&instant{}) // see disownExpired
+		case found == stood && h.holds(now): // the store read nothing of a shard after its lease
+			m.extend(h, sent)
+		}
+	}
 }

@@ -58,6 +58,11 @@ type Config struct {
 	Heartbeat time.Duration
 	Watchers  *store.Watchers // get the entries in owned shards
 
+	// BeatRenews says that a heartbeat renews the leases of all shards, and that they
+	// are lost if a heartbeat finds this process missing. One server has the nodes and
+	// all shards, so no other node has to adopt any.
+	BeatRenews bool
+
 	Now     func() task.Millis   // returns the registry's clock, as well as this process knows it
 	Lag     func() time.Duration // returns how far the trusted time of this process lags
 	Applied func() string        // returns the version of the settings that this process has applied
@@ -74,7 +79,9 @@ type Config struct {
 
 	// Count counts the records in shards that this process owns, by the namespaces
 	// that have quotas. It returns nil if none has, and then nothing is published.
+	// Sums has what the nodes publish; without it they publish nothing.
 	Count func(ctx context.Context, shards []int) (map[string]task.Counts, error)
+	Sums  Publisher
 
 	// Note logs the failure of an action, or its end if err is nil, but not
 	// repetitions.

@@ -1,13 +1,11 @@
 package membership
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +18,7 @@ import (
 // memory is a registry for tests. Its clock can be set.
 type memory struct {
 	closed atomic.Bool // nodes own nothing, and do not divide the shards again
+	renews bool        // Config.BeatRenews
 
 	mu     sync.Mutex // guards everything below
 	ahead  time.Duration
@@ -29,6 +28,7 @@ type memory struct {
 	calls  map[string]int // by kind
 	news   map[int]func()
 	sums   map[string][]byte // published
+	lapsed map[string]bool   // processes that lost a shard since their last heartbeat, if renews
 	next   int
 }
 
@@ -38,7 +38,7 @@ type held struct {
 }
 
 func newMemory(shards int) *memory {
-	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}, sums: map[string][]byte{}}
+	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}, sums: map[string][]byte{}, lapsed: map[string]bool{}}
 }
 
 func (m *memory) nowLocked() time.Time { return time.Now().Add(m.ahead) }
@@ -119,7 +119,13 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 		delete(m.peers, me.Name+"/"+me.Nonce)
 		if m.peers[me.Name] = me; old.Nonce != me.Nonce {
 			n.Found = Moved
+		} else if m.renews {
+			if m.lapsed[me.Process()] {
+				n.Found = Moved
+			}
+			m.renewLocked(me.Process(), lease)
 		}
+		delete(m.lapsed, me.Process())
 	}
 	n.Now = now
 	for key, p := range m.peers {
@@ -130,16 +136,16 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 		p.Beat = min(p.Beat, now)
 		n.Peers = append(n.Peers, p)
 	}
-	slices.SortFunc(n.Peers, func(a, b Peer) int {
-		if order := cmp.Compare(a.Name, b.Name); order != 0 || a.Duplicate == b.Duplicate {
-			return order
-		}
-		if a.Duplicate {
-			return 1
-		}
-		return -1
-	})
 	return n, nil
+}
+
+// renewLocked renews the leases of a process, unless it has lost some.
+func (m *memory) renewLocked(process string, length time.Duration) {
+	for i, h := range m.leases {
+		if strings.HasPrefix(h.id, process+"/") && !m.lapsed[process] {
+			m.leases[i].until = m.nowLocked().Add(length)
+		}
+	}
 }
 
 func (l *link) Lease(ctx context.Context, verb Verb, process string, length time.Duration, shards []int) []LeaseReply {
@@ -164,15 +170,23 @@ func (l *link) Lease(ctx context.Context, verb Verb, process string, length time
 	m.calls[string(verb)]++
 	m.calls["shards"] += len(shards)
 	now := m.nowLocked()
+	if m.renews && verb == hold {
+		m.renewLocked(process, length)
+	}
 	for i, shard := range shards {
 		h := m.leases[shard]
 		ours := strings.HasPrefix(h.id, process+"/")
 		switch {
+		case verb == hold && m.lapsed[process]:
+			continue
 		case verb == giveBack && ours:
 			h = held{}
 		case verb == hold && ours:
 			h.until = now.Add(length)
 		case verb == hold && (h.id == "" || !h.until.After(now)):
+			if i := strings.LastIndexByte(h.id, '/'); i > 0 && m.renews {
+				m.lapsed[h.id[:i]] = true
+			}
 			m.epochs++
 			h = held{fmt.Sprint(process, "/", m.epochs), now.Add(length)}
 		}
@@ -191,9 +205,7 @@ func (l *link) Owners(ctx context.Context) ([]Lease, error) {
 	defer m.mu.Unlock()
 	all := make([]Lease, len(m.leases))
 	for i, h := range m.leases {
-		if at := strings.LastIndexByte(h.id, '/'); at >= 0 {
-			all[i] = Lease{Process: h.id[:at], Until: task.FloorMillis(h.until)}
-		}
+		all[i] = Lease{ID: h.id, Until: task.FloorMillis(h.until)}
 	}
 	return all, nil
 }
@@ -301,14 +313,14 @@ func start(m *memory, name string) *node {
 	n := &node{link: &link{memory: m}}
 	began := time.Now()
 	n.Member = New(Config{
-		Node: name, Logger: silent, Shards: len(m.leases), Lease: lease, Heartbeat: heartbeat,
+		Node: name, Logger: silent, Shards: len(m.leases), Lease: lease, Heartbeat: heartbeat, BeatRenews: m.renews,
 		Now: func() task.Millis {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			return task.FloorMillis(m.nowLocked())
 		},
-		Count: n.link.count,
-		Lag:   func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
+		Count: n.link.count, Sums: n.link,
+		Lag: func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
 		Prepare: func(_ context.Context, owned []*Owned) error {
 			for _, h := range owned {
 				h.Ready.Store(true)

@@ -42,7 +42,7 @@ func (m *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 	wanted, owned := map[string]int{}, map[string]int{}
 	for _, l := range owners {
 		if l.Until > now {
-			owned[l.Process]++
+			owned[l.Process()]++
 		}
 	}
 	live := livePeers(h.Peers, now, m.config.Silence())

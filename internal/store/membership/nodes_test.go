@@ -23,16 +23,19 @@ func TestAtMostOneNodeActsAsTheOwnerOfAShard(t *testing.T) {
 		seeds = 4
 	}
 	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { faults(t, rand.New(rand.NewPCG(uint64(seed), 1))) })
-		})
+		for _, renews := range []bool{false, true} {
+			t.Run(fmt.Sprint(seed, renews), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { faults(t, rand.New(rand.NewPCG(uint64(seed), 1)), renews) })
+			})
+		}
 	}
 }
 
-func faults(t *testing.T, r *rand.Rand) {
+func faults(t *testing.T, r *rand.Rand, renews bool) {
 	const shards = 64
 	m := newMemory(shards)
+	m.renews = renews
 	var nodes, frozen, cut []*node
 	add := func() { nodes = append(nodes, start(m, fmt.Sprint("node-", len(nodes)))) }
 	for range 5 {

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -16,7 +17,9 @@ func (m *Member) Join(alongside ...func(context.Context)) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	m.listeners.Go(func() { m.registry.Listen(ctx, m.WakeLoop) })
-	m.listeners.Go(func() { m.publishSums(ctx) })
+	if m.config.Sums != nil {
+		m.listeners.Go(func() { m.publishSums(ctx) })
+	}
 	for _, work := range alongside {
 		m.listeners.Go(func() { work(ctx) })
 	}
@@ -121,7 +124,7 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 		now = time.Now()
 	}
 	pace := pace{renew: m.config.Lease / 3, retry: m.config.Heartbeat}
-	if !now.Before(m.nextAdopt) {
+	if !m.config.BeatRenews && !now.Before(m.nextAdopt) {
 		m.nextAdopt = now.Add(m.config.Lease)
 		m.within(ctx, m.adopt)
 		now = time.Now()
@@ -160,8 +163,8 @@ func (m *Member) within(ctx context.Context, do func(context.Context)) {
 // heartbeat sends a heartbeat, and reads which nodes share the shards, but if that
 // fails, the nodes known so far stay valid.
 func (m *Member) heartbeat(ctx context.Context) {
-	silence := m.config.Silence()
-	h, err := m.beat(ctx, m.heartbeatMode(time.Now(), silence))
+	silence, sent := m.config.Silence(), time.Now()
+	h, err := m.beat(ctx, m.heartbeatMode(sent, silence))
 	m.config.Note("send a heartbeat", err)
 	if err != nil {
 		m.away, m.silent = time.Now(), time.Time{}
@@ -173,6 +176,9 @@ func (m *Member) heartbeat(ctx context.Context) {
 	peers, now, found := h.Peers, h.Now, h.Found
 	first := !m.met
 	m.met = true
+	if m.config.BeatRenews {
+		m.renewed(found, sent)
+	}
 	if duplicate := m.checkDuplicate(time.Now(), peers, now, found, silence); duplicate != nil || !m.uncertain(silence) {
 		m.config.Note("use the node name", duplicate)
 	}
@@ -296,6 +302,8 @@ func (m *Member) disownExpired(now time.Time) {
 	}
 }
 
+// beat sends a heartbeat, and returns the peers ordered by name, a duplicate after its
+// original.
 func (m *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
 	self := m.self
 	if m.config.APIs != nil {
@@ -303,7 +311,17 @@ func (m *Member) beat(ctx context.Context, mode Mode) (Nodes, error) {
 		self.More = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
 	self.Lag, self.Applied = m.config.Lag(), m.config.Applied()
-	return m.registry.Beat(ctx, mode, &self, m.config.Silence())
+	n, err := m.registry.Beat(ctx, mode, &self, m.config.Silence())
+	slices.SortFunc(n.Peers, func(a, b Peer) int {
+		switch order := cmp.Compare(a.Name, b.Name); {
+		case order != 0 || a.Duplicate == b.Duplicate:
+			return order
+		case b.Duplicate:
+			return -1
+		}
+		return 1
+	})
+	return n, err
 }
 
 // maxAPIs bounds the addresses in a heartbeat, because every node reads the

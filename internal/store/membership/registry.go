@@ -3,6 +3,7 @@ package membership
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -13,7 +14,9 @@ import (
 type Registry interface {
 	// Beat sends a heartbeat of the given mode, and returns all nodes. A name
 	// belongs to the first process that has it, until that one leaves or is silent
-	// for longer than silence, and a process that comes later is a duplicate.
+	// for longer than silence, and a process that comes later is a duplicate. With
+	// Config.BeatRenews it also renews the leases of the shards of this process,
+	// unless it is missing or a duplicate.
 	Beat(ctx context.Context, mode Mode, self *Peer, silence time.Duration) (Nodes, error)
 
 	// Lease acquires, renews, releases or reads the leases of shards. process is the
@@ -23,17 +26,20 @@ type Registry interface {
 	// Owners returns the lease of every shard.
 	Owners(ctx context.Context) ([]Lease, error)
 
-	// Publish replaces the published sums of a node; nil removes them. Published
-	// returns those of all nodes, by their names.
-	Publish(ctx context.Context, node string, sums []byte) error
-	Published(ctx context.Context) (map[string][]byte, error)
-
 	// Announce makes the other nodes read the nodes at once, but may be lost.
 	Announce(ctx context.Context)
 
 	// Listen calls news for each announcement, and when it has begun to listen,
 	// until ctx ends.
 	Listen(ctx context.Context, news func())
+}
+
+// Publisher is a registry that also has the sums of the nodes.
+type Publisher interface {
+	// Publish replaces the published sums of a node; nil removes them. Published
+	// returns those of all nodes, by their names.
+	Publish(ctx context.Context, node string, sums []byte) error
+	Published(ctx context.Context) (map[string][]byte, error)
 }
 
 // Peer is a node as the registry describes it, and is comparable.
@@ -83,7 +89,7 @@ const (
 
 // Nodes is the reply to a heartbeat.
 type Nodes struct {
-	Peers []Peer      // ordered by name, a duplicate after its original; with ReadAll, dead nodes too
+	Peers []Peer      // in no order; with ReadAll, dead nodes too
 	Now   task.Millis // the registry's clock
 	Found Found
 }
@@ -107,7 +113,10 @@ type LeaseReply struct {
 
 // Lease is the ownership of a shard.
 type Lease struct {
-	Process string // <node>/<nonce>; empty means no owner
-	Until   task.Millis
-	Epoch   uint64
+	ID    string // of the owner: process and epoch; empty means no owner
+	Until task.Millis
+	Epoch uint64
 }
+
+// Process returns the process of the owner, empty if there is none.
+func (l *Lease) Process() string { return l.ID[:max(strings.LastIndexByte(l.ID, '/'), 0)] }

@@ -32,7 +32,7 @@ func (m *Member) publishSums(ctx context.Context) {
 		case <-ctx.Done():
 			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stepEnds)
 			defer stop()
-			_ = m.registry.Publish(ctx, m.self.Name, nil)
+			_ = m.config.Sums.Publish(ctx, m.self.Name, nil)
 			return
 		}
 	}
@@ -56,7 +56,7 @@ func (m *Member) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.registry.Publish(ctx, m.self.Name, data)
+	return m.config.Sums.Publish(ctx, m.self.Name, data)
 }
 
 // Sums returns the counts, in all shards, of the namespaces that every node counts, and
@@ -64,7 +64,7 @@ func (m *Member) publish(ctx context.Context) error {
 // unless exactly one node has published each shard since then: after a node has died, some
 // shards are missing for a while, and after a move some are published twice.
 func (m *Member) Sums(ctx context.Context) (all map[string]task.Counts, age time.Duration, whole bool) {
-	published, err := m.registry.Published(ctx)
+	published, err := m.config.Sums.Published(ctx)
 	if err != nil {
 		return nil, 0, false
 	}
@@ -76,7 +76,7 @@ func (m *Member) Sums(ctx context.Context) (all map[string]task.Counts, age time
 		var one sums
 		if err := json.Unmarshal(data, &one); err != nil || len(one.Shards) != len(seen) || now.Sub(one.At).Abs() > sumsFresh {
 			if now.Sub(one.At) > time.Minute {
-				_ = m.registry.Publish(ctx, node, nil) // else the names of dead nodes would pile up
+				_ = m.config.Sums.Publish(ctx, node, nil) // else the names of dead nodes would pile up
 			}
 			continue
 		}

@@ -144,6 +144,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
 	}
 	notice := c.ConnConfig.OnNotice
+	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > pingAfter }
 	c.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
 			c.CustomData()[warned] = n.Message
@@ -168,7 +169,7 @@ type schema struct {
 }
 
 // tables finds the tables of a store in a statement.
-var tables = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE) (meta|task|lease|news|count|shard|member|sums|version|setting|audit|permit)\b`)
+var tables = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE|TABLE) (meta|task|lease|news|count|shard|node|recovery|version|setting|audit|permit)\b`)
 
 // in returns a statement about the tables in the schema.
 func (n *schema) in(sql string) string {
@@ -188,6 +189,10 @@ func (n *schema) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, args [
 // poolSize is the number of connections of a pool. A process has two pools: commits may
 // wait for a standby, and must not hold up reads and leases.
 const poolSize = 5
+
+// pingAfter is how long a connection can be unused before its next use tests it. It is
+// longer than the time between heartbeats, because a test is a statement too.
+const pingAfter = 2 * time.Second
 
 // warned is the key of the last warning on a connection.
 const warned = "foliot.warned"

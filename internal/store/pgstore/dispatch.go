@@ -2,6 +2,8 @@ package pgstore
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,20 +12,43 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Reap implements store.Reaper for the shards that this node owns.
+// look is what this node knows of the rows that Reap or Sweep reads. An idle node whose
+// last look found none has no need of another one, because only its own claims make
+// leases in its shards. Other looks do not begin at the head of the index, where dead rows
+// can be many. Now and then a look reads all, because a write may be late.
+type look struct {
+	mu   sync.Mutex    // guards everything below, and is held during a look
+	all  time.Duration // when the last look at all rows was, after Store.opened
+	from task.Millis   // there are no rows before it
+	some bool          // the last look found some
+}
+
+const (
+	lookAtAll = 5 * time.Minute
+	restAfter = 30 * time.Second // without work: a claim has ended by then, or has failed
+	lateWrite = time.Minute
+)
+
+// Reap implements store.Reaper for the shards that this node owns. The last row of the look
+// shows whether there are later leases.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return call(ctx, s, func() (int, error) {
-		return s.retire(ctx, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},
-			"SELECT key FROM lease WHERE shard = ANY($1) AND until <= $2 ORDER BY until, key LIMIT $3")
+		n, _, err := s.retire(ctx, &s.leases, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},
+			`(SELECT key FROM lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
+			UNION ALL (SELECT '' FROM lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
+		return n, err
 	})
 }
 
 // Sweep implements store.DispatchStore for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return call(ctx, s, func() (int, error) {
-		n, err := s.retire(ctx, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal},
-			"SELECT key FROM task WHERE shard = ANY($1) AND keep <= $2 ORDER BY keep, key LIMIT $3")
-		if err != nil || n == limit {
+		n, all, err := s.retire(ctx, &s.ended, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal},
+			"SELECT key FROM task WHERE shard = ANY($1) AND keep > $4 AND keep <= $2 ORDER BY keep, key LIMIT $3")
+		if err != nil || n == limit || !all {
+			return n, err
+		}
+		if _, err := s.pool.Exec(ctx, "DELETE FROM permit WHERE ends <= extract(epoch FROM clock_timestamp()) * 1000000", &s.schema); err != nil {
 			return n, err
 		}
 		trimmed, err := s.sweepLog(ctx, now, limit-n)
@@ -32,21 +57,44 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 }
 
 // retire makes a step of overdue tasks, at most limit, and returns how many it
-// changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, how store.Step, sql string) (int, error) {
-	keys, err := query(ctx, s, func(row pgx.CollectableRow) (k task.Key, err error) {
-		var text string
-		if err = row.Scan(&text); err == nil {
-			k, err = parseKey(text)
+// changed, and whether it has looked at all.
+func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int, how store.Step, sql string) (n int, all bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := time.Since(s.opened)
+	all = s.config.CallersClock || l.all == 0 || at-l.all >= lookAtAll || l.all < time.Duration(s.acquired.Load())
+	from := l.from
+	switch {
+	case all:
+		from = 0
+	case !l.some && s.idleFor() > restAfter && at-time.Duration(s.acquired.Load()) > restAfter:
+		return 0, false, nil
+	}
+	l.some = true
+	found, err := query(ctx, s, pgx.RowTo[string], sql, s.numbers(), int64(now), limit, int64(from))
+	if err != nil {
+		return 0, false, err
+	}
+	keys := make([]task.Key, 0, len(found))
+	for _, text := range found {
+		if text == "" {
+			continue
 		}
-		return k, err
-	}, sql, s.numbers(), int64(now), limit)
-	if err != nil || len(keys) == 0 {
-		return 0, err
+		k, err := parseKey(text)
+		if err != nil {
+			return 0, false, err
+		}
+		keys = append(keys, k)
 	}
 	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) { return s.transit(ctx, now, steps) }, s.note)
 	if how.Kind == store.Reaping && len(left) > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}
-	return len(left), err
+	if err == nil && len(left) == len(keys) && len(keys) < limit {
+		l.from, l.some = now.Add(-lateWrite), len(found) > 0
+		if all {
+			l.all = at
+		}
+	}
+	return len(left), all, err
 }

@@ -16,8 +16,7 @@
 // touches: differences of counts, and tasks that wait anew, are rows of the table news.
 //
 // An Idempotency-Key is a column of its task with a unique index, so the key and the
-// task are taken together. The nodes are one row, because each heartbeat reads all of
-// them anyway.
+// task are taken together.
 //
 // # Nodes
 //
@@ -25,13 +24,20 @@
 // and removes there, and each of these statements compares the owner's id. Every node
 // can change tasks.
 //
+// A heartbeat renews one row, which is the lease of all shards of the node (registry.go).
+// It also reads all that an idle node needs to know: the nodes, the version of the
+// settings, and whether there are news. So it is the only statement that such a node
+// makes. A node that waits for messages that get lost is at most 250 ms late if it had
+// work in the last ten seconds, and otherwise 1.1 s.
+//
 // The owner finds tasks in the index task_due, lane by lane. Each read begins at the
 // lane's low-water mark, because dead rows of claimed tasks lie before it. A claim
 // changes no indexed column, so it writes no index, and running tasks stay in the index
 // until they end. The owner learns of tasks that other transactions add from the news
 // (poll.go). It reads the news by snapshots: transactions commit in another order than
-// they get their numbers. After a restart of PostgreSQL it reads the heads of all lanes
-// again, because a crash may have undone claims of tasks that the marks have passed.
+// they get their numbers. A crash of PostgreSQL or a failover may undo claims of tasks
+// that the marks have passed. It empties the unlogged table recovery, and then each node
+// acquires its shards again and reads the heads of all lanes.
 //
 // # Durability
 //

@@ -139,10 +139,7 @@ func (s *Store) heard(message string) {
 			}
 		}
 	default:
-		select {
-		case s.listeners.news <- struct{}{}:
-		default:
-		}
+		s.wakePoll()
 	}
 }
 

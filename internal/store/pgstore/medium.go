@@ -143,6 +143,9 @@ func (m *medium) RoomFor(*step, kernel.Need) error { return nil }
 
 func (m *medium) Write(ctx context.Context, decided []*step) error {
 	slices.SortFunc(decided, func(a, b *step) int { return compareKeys(a.Key, b.Key) }) // all transactions lock in this order
+	if decided[0].Kind != store.Change {
+		m.worked()
+	}
 	extensions, others := split(decided)
 	if err := m.extend(ctx, extensions); err != nil || len(others) == 0 {
 		return err

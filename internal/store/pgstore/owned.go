@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/membership"
@@ -12,16 +13,15 @@ func (s *Store) memberConfig() membership.Config {
 	c := s.config
 	return membership.Config{
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
-		Shards: s.shards, ShardOf: func(k task.Key) int { return int(s.shardOf(k)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(),
+		Shards: s.shards, ShardOf: func(k task.Key) int { return int(s.shardOf(k)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(), BeatRenews: true,
 		Now:     s.now,
 		Lag:     func() time.Duration { return s.trusted.Lag() },
 		Applied: func() string { return s.settings.Load().version },
 		Closed:  func() bool { return false },
 		Prepare: s.prepare,
-		Count:   s.countLimited,
 		Note:    s.note,
 		UntilNext: func(period time.Duration) time.Duration {
-			return period - time.Since(s.opened)%period
+			return period + rand.N(period/16) // nodes that start together do not keep in step
 		},
 	}
 }
@@ -52,16 +52,13 @@ func (s *Store) owner(n int16) *string {
 	return &id
 }
 
-// prepare reads shards that this process has acquired. The poll waits, so its next read
-// of the news sees all that the survey has not seen.
+// prepare reads the first task of each lane in shards that this process has acquired. The
+// poll waits, so its next read of the news sees all that prepare has not seen.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	s.polling.Lock()
 	defer s.polling.Unlock()
-	return s.survey(ctx, owned)
-}
-
-// survey reads the first task of each lane in shards.
-func (s *Store) survey(ctx context.Context, owned []*membership.Owned) error {
+	s.folded.Store(ref(nothingSeen))
+	s.acquired.Store(int64(time.Since(s.opened)))
 	heads, err := s.heads(ctx, numbersOf(owned))
 	if err != nil {
 		return err
@@ -80,11 +77,4 @@ func (s *Store) survey(ctx context.Context, owned []*membership.Owned) error {
 	}
 	s.member.Hint(entries)
 	return nil
-}
-
-// countLimited counts the records in shards by the namespaces that have quotas.
-func (s *Store) countLimited(ctx context.Context, shards []int) (map[string]task.Counts, error) {
-	return s.quotas.Count(ctx, func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-		return s.readCounts(ctx, s.pool, "shard = ANY($1)", shards)
-	})
 }

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,52 +10,60 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A snapshot says which transactions a read has seen: those before xmax that are not
-// in xip.
-type snapshot struct {
-	xmin, xmax int64
-	xip        []int64
-}
-
 const (
 	// pollBusy is the time between two reads of the news if there was work within
-	// busyFor, and pollIdle otherwise.
-	pollBusy, pollIdle = 250 * time.Millisecond, time.Second
+	// busyFor. An idle node reads them after a heartbeat has found some, or if it has
+	// heard nothing from the server for pollIdle.
+	pollBusy, pollIdle = 250 * time.Millisecond, 1070 * time.Millisecond
 	busyFor            = 10 * time.Second
-	// foldEvery is the time between two deletions of news that were read, and foldMost how
-	// many rows one deletes: while no node ran, others may have written millions.
-	foldEvery = time.Second
-	foldMost  = 10_000
+	// foldMost is how many rows of news one fold deletes: while no node ran, others may
+	// have written millions.
+	foldMost = 10_000
 )
 
-// readNews reads the server's clock, the version of the settings, and the news of
-// shards in transactions that the snapshot before has not seen. Numbers of
-// transactions are handed out at their first write and not at their commit, so a bound
-// alone would skip the news of a transaction that commits late.
+// A snapshot, as a text of pg_snapshot, says which transactions a read has seen. Those of
+// a shard that it has not seen are unseen. Numbers of transactions are handed out at their
+// first write and not at their commit, so a bound alone would skip the news of a
+// transaction that commits late.
+const (
+	nothingSeen = "1:1:"
+	unseen      = `(n.xid >= pg_snapshot_xmax($2::text::pg_snapshot) OR n.xid = ANY(ARRAY(SELECT pg_snapshot_xip($2::text::pg_snapshot))))`
+)
+
+// standing is what each reply has: see answer.
+const standing = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT settings FROM version), current_setting('synchronous_standby_names') <> ''`
+
+// readNews reads the news of shards in transactions that the read before has not seen.
 const readNews = `
-WITH s AS MATERIALIZED (SELECT pg_current_snapshot() AS s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros)
-SELECT micros, pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint, ARRAY(SELECT x::text::bigint FROM pg_snapshot_xip(s) x),
-	(SELECT settings FROM version), pg_postmaster_start_time(), current_setting('synchronous_standby_names') <> '', n.news
-FROM s LEFT JOIN news n ON n.shard = ANY($1::smallint[]) AND n.node <> $2 AND (n.xid >= $3::text::xid8 OR n.xid = ANY($4::text[]::xid8[]))`
+SELECT ` + standing + `, pg_current_snapshot()::text, n.news
+FROM (SELECT) one LEFT JOIN news n ON n.shard = ANY($1::smallint[]) AND n.node <> $3 AND ` + unseen
+
+// answer is the part of a reply that all have.
+type answer struct {
+	sent    time.Duration
+	micros  int64  // the server's clock
+	version string // of the settings
+	waits   bool   // commits wait for a standby
+}
+
+func (s *Store) asked() *answer { return &answer{sent: s.clocks.Monotonic()} }
+
+func (s *Store) answered(a *answer) {
+	s.clocks.Observe("", a.micros, a.sent, s.clocks.Monotonic())
+	s.waits.Store(a.waits)
+	s.replied.Store(int64(time.Since(s.opened)))
+	s.absent.Store(nil)
+}
 
 // poll reads the news, and the settings if they have changed.
 func (s *Store) poll(ctx context.Context) error {
 	s.polling.Lock()
 	defer s.polling.Unlock()
-	last := s.last
-	xip := make([]string, len(last.xip))
-	for i, x := range last.xip {
-		xip[i] = strconv.FormatInt(x, 10)
-	}
 	var entries []task.Entry
-	var micros int64
-	version, next := "", snapshot{}
-	var started time.Time
-	waits := false
-	sent := s.clocks.Monotonic()
+	next, reply := "", s.asked()
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var data []byte
-		if err := row.Scan(&micros, &next.xmin, &next.xmax, &next.xip, &version, &started, &waits, &data); err != nil || data == nil {
+		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &next, &data); err != nil || data == nil {
 			return none, err
 		}
 		var list []news
@@ -67,57 +74,74 @@ func (s *Store) poll(ctx context.Context) error {
 			}
 		}
 		return none, err
-	}, readNews, s.numbers(), s.node, strconv.FormatInt(last.xmax, 10), xip)
+	}, readNews, s.numbers(), s.last, s.node)
 	if err != nil {
 		return err
 	}
-	s.clocks.Observe("", micros, sent, s.clocks.Monotonic())
+	s.answered(reply)
 	s.last = next
-	s.waits.Store(waits)
-	if !s.started.Equal(started) { // a crash may have undone claims of tasks below the marks
-		if err := s.survey(ctx, s.member.Owned()); err != nil {
-			return err
-		}
-		s.started = started
-	}
 	if len(entries) > 0 {
 		s.worked()
 		s.added(entries)
 	}
-	if version != s.settings.Load().version {
+	if reply.version != s.settings.Load().version {
 		return s.reload(ctx)
 	}
 	return nil
 }
 
 // worked records that this node has work, so that it polls more often.
-func (s *Store) worked() { s.busy.Store(int64(time.Since(s.opened))) }
+func (s *Store) worked() {
+	now := time.Since(s.opened)
+	if before := s.busy.Swap(int64(now)); now-time.Duration(before) >= busyFor {
+		s.wakePoll()
+	}
+}
+
+// idleFor returns how long this node has had no work.
+func (s *Store) idleFor() time.Duration { return time.Since(s.opened) - time.Duration(s.busy.Load()) }
+
+func (s *Store) wakePoll() {
+	select {
+	case s.listeners.news <- struct{}{}:
+	default:
+	}
+}
 
 // pollAll polls and folds, until ctx ends.
 func (s *Store) pollAll(ctx context.Context) {
-	folded := time.Now()
-	for ctx.Err() == nil {
-		pause := pollIdle
-		if time.Since(s.opened)-time.Duration(s.busy.Load()) < busyFor {
-			pause = pollBusy
+	polled := time.Duration(0) // after s.opened
+	wait := func() time.Duration {
+		if s.idleFor() < busyFor {
+			return polled + pollBusy - time.Since(s.opened)
 		}
-		timer := time.NewTimer(pause)
+		return time.Duration(s.replied.Load()) + pollIdle - time.Since(s.opened)
+	}
+	for {
+		timer := time.NewTimer(wait())
 		select {
 		case <-timer.C:
+			if wait() > 0 { // a heartbeat was answered
+				continue
+			}
 		case <-s.listeners.news:
 			timer.Stop()
 		case <-ctx.Done():
 			timer.Stop()
 			return
 		}
+		polled = time.Since(s.opened)
 		err := within(ctx, s.poll)
-		if s.absent.Store(&err); ctx.Err() == nil {
-			s.note("read the news of PostgreSQL", err)
+		if ctx.Err() != nil {
+			return
 		}
-		if err == nil && time.Since(folded) >= foldEvery {
-			if folded = time.Now(); ctx.Err() == nil {
-				s.note("add up the counts", within(ctx, s.fold))
-			}
+		s.note("read the news of PostgreSQL", err)
+		switch {
+		case err != nil:
+			s.absent.Store(&err)
+			pause(ctx, pollBusy)
+		case s.stirred.Swap(false):
+			s.note("add up the counts", within(ctx, s.fold))
 		}
 	}
 }
@@ -129,24 +153,23 @@ func within(ctx context.Context, do func(context.Context) error) error {
 }
 
 // fold moves the counts of news that were read to the table count. Each row of news
-// goes to one transaction, so no difference counts twice.
+// goes to one transaction, so no difference counts twice. It reads no news that the fold
+// before has deleted, because their dead rows can be many.
 func (s *Store) fold(ctx context.Context) error {
 	s.polling.Lock()
-	xmin := s.last.xmin
-	s.polling.Unlock()
-	var shards []int16
-	var owners []string
+	defer s.polling.Unlock()
+	last, shards, owners := s.last, []int16(nil), []string(nil)
 	for _, o := range s.member.Owned() {
 		shards, owners = append(shards, int16(o.Shard)), append(owners, o.ID)
 	}
 	if len(shards) == 0 {
 		return nil
 	}
-	_, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: `
+	done, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: `
 WITH read AS (
 	DELETE FROM news WHERE ctid = ANY(ARRAY(
-		SELECT n.ctid FROM news n JOIN unnest($1::smallint[], $2::text[]) o(shard, owner) USING (shard) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
-		WHERE n.xid < $3::text::xid8 LIMIT $4)) RETURNING shard, news
+		SELECT n.ctid FROM news n JOIN unnest($1::smallint[], $3::text[]) o(shard, owner) USING (shard) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
+		WHERE ` + unseen + ` AND pg_visible_in_snapshot(n.xid, $4::text::pg_snapshot) LIMIT $5)) RETURNING shard, news
 ), summed AS (
 	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, x.number, sum(x.n) AS n
 	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d,
@@ -155,6 +178,9 @@ WITH read AS (
 ), added AS (
 	INSERT INTO count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
-) SELECT count(*) FROM added`, args: []any{shards, owners, strconv.FormatInt(xmin, 10), foldMost}})
+) SELECT count(*) FROM read`, args: []any{shards, s.folded.Load(), owners, last, foldMost}})
+	if err == nil && done[0] < foldMost { // else some are left
+		s.folded.Store(&last)
+	}
 	return err
 }

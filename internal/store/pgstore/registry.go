@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,22 +17,34 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// registry is the membership.Registry in the tables node and shard.
+// registry is the membership.Registry in the tables node and shard. A heartbeat writes
+// only the row of its process, which is the lease of all its shards. All other changes
+// of the two tables lock the table node, so that no heartbeat comes between. A change that
+// takes shards from a silent process sets its until to 0 before, and then its next
+// heartbeat finds that it has lost them.
 type registry struct{ *Store }
 
-// nodes are the nodes by name, and the processes that found their name taken. All are
-// in one row, which each heartbeat locks.
-type nodes struct {
-	Nodes map[string]*node
-	Twins map[string]*node // also by name
+// nodes are the rows of the table node.
+type nodes []*node
+
+// node is a process.
+type node struct {
+	Process string          `json:"process"`
+	About   membership.Peer `json:"about"`
+	Beat    task.Millis     `json:"beat"`  // its last heartbeat; 0: it has left
+	Until   task.Millis     `json:"until"` // the end of the lease of its shards; 0: it has none
+	Twin    bool            `json:"twin"`  // another process has its name
+	Drained drained         `json:"drained"`
 }
 
-// node is the state of a node.
-type node struct {
-	membership.Peer
-	Drained string // the nonce of the process that must own no shards
-	ByForce bool
-}
+// drained is the order that a process must own no shards.
+type drained int
+
+const (
+	undrained drained = iota
+	drainedIfOthers
+	drainedByForce
+)
 
 // keepDead is how long a node without heartbeats stays in the list for operators, and
 // forgotten, in silences, how long it counts among the nodes.
@@ -46,20 +59,82 @@ const serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 // Beat implements membership.Registry.
 func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membership.Peer, silence time.Duration) (n membership.Nodes, err error) {
-	if mode == membership.ReadOnly || mode == membership.ReadAll {
-		var all nodes
-		n.Now, err = r.readNodes(ctx, r.pool, &all, "")
-		n.Peers = all.peers(n.Now, silence, mode == membership.ReadAll)
-		return n, err
-	}
-	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		return r.changeNodes(ctx, tx, func(all *nodes, now task.Millis) bool {
-			n.Found, n.Now = all.beat(mode, self, silence, now), now
-			n.Peers = all.peers(now, silence, false)
-			return true
+	var all nodes
+	switch mode {
+	case membership.ReadOnly, membership.ReadAll:
+		all, n.Now, err = r.readNodes(ctx, r.pool)
+	case membership.Alive:
+		if all, n.Now, err = r.renew(ctx, self); err != nil || all != nil {
+			break
+		}
+		fallthrough
+	default:
+		err = r.locked(ctx, func(tx pgx.Tx) error {
+			before := r.recovery
+			if err := tx.QueryRow(ctx, "SELECT id FROM recovery", &r.schema).Scan(&r.recovery); err != nil {
+				return err
+			}
+			return r.changeNodes(ctx, tx, func(list nodes, now task.Millis) nodes {
+				all, n.Found = list.beat(mode, self, silence, r.lease, now)
+				if n.Now = now; n.Found == 0 && r.recovery != before {
+					n.Found = membership.Moved
+				}
+				return all
+			})
 		})
-	})
+	}
+	n.Peers = all.peers(n.Now, silence, mode == membership.ReadAll)
 	return n, err
+}
+
+// renewNode is a heartbeat. It changes nothing if the process has lost its lease or its name.
+// It also reads what an idle node needs to know, because it is the only statement that such a
+// node makes.
+const renewNode = `
+WITH begin AS MATERIALIZED (
+	SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)
+), renewed AS (
+	UPDATE node SET about = $4, beat = ` + serverTime + `, until = ` + serverTime + ` + $5
+	FROM begin WHERE process = $3 AND until > 0 AND NOT twin RETURNING process
+) SELECT ` + standing + `, (SELECT jsonb_agg(node) FROM node), coalesce((SELECT id FROM recovery), ''), EXISTS (SELECT FROM renewed),
+	EXISTS (SELECT FROM news n WHERE n.shard = ANY($1::smallint[]) AND ` + unseen + `)`
+
+// renew sends a heartbeat. It returns no nodes if the heartbeat needs the lock of the nodes.
+func (r registry) renew(ctx context.Context, self *membership.Peer) (all nodes, now task.Millis, err error) {
+	about, err := json.Marshal(self)
+	if err != nil {
+		return nil, 0, err
+	}
+	var data []byte
+	var recovery string
+	var renewed, stirred bool
+	reply := r.asked()
+	err = r.pool.QueryRow(ctx, renewNode, &r.schema, r.numbers(), r.folded.Load(), self.Process(), about, r.lease.Milliseconds()).
+		Scan(&reply.micros, &reply.version, &reply.waits, &data, &recovery, &renewed, &stirred)
+	if err != nil {
+		return nil, 0, err
+	}
+	if r.answered(reply); stirred {
+		r.stirred.Store(true)
+	}
+	if stirred || reply.version != r.settings.Load().version {
+		r.wakePoll()
+	}
+	now = task.Millis(reply.micros / 1000)
+	if !renewed || recovery != r.recovery {
+		return nil, now, nil
+	}
+	if err = json.Unmarshal(data, &all); err != nil {
+		return nil, now, err
+	}
+	for _, n := range all {
+		if n.Process == self.Process() {
+			n.Beat = now
+		} else if n.Beat > now.Add(r.heartbeat()) { // the clock was set back
+			return nil, now, nil
+		}
+	}
+	return all, now, nil
 }
 
 // rower is a pool or a transaction.
@@ -68,189 +143,203 @@ type rower interface {
 }
 
 // readNodes reads the nodes and the server's clock.
-func (s *Store) readNodes(ctx context.Context, db rower, all *nodes, lock string) (now task.Millis, err error) {
+func (s *Store) readNodes(ctx context.Context, db rower) (all nodes, now task.Millis, err error) {
 	var data []byte
-	if err = db.QueryRow(ctx, "SELECT nodes, "+serverTime+" FROM member"+lock, &s.schema).Scan(&data, &now); err == nil {
-		err = json.Unmarshal(data, all)
+	if err = db.QueryRow(ctx, "SELECT coalesce(jsonb_agg(node), '[]'), "+serverTime+" FROM node", &s.schema).Scan(&data, &now); err == nil {
+		err = json.Unmarshal(data, &all)
 	}
-	return now, err
+	return all, now, err
 }
 
-// changeNodes changes the nodes in a transaction, unless change returns false. A crash of
-// PostgreSQL may undo it: heartbeats are repeated, and drains wait for their audit entry.
-func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(*nodes, task.Millis) bool) error {
-	all := nodes{map[string]*node{}, map[string]*node{}}
-	if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)"); err != nil {
+// locked runs a transaction that has locked the nodes. PostgreSQL ends it if this
+// process stands still. A standby need not have it, because after a failover all
+// nodes acquire their shards again.
+func (s *Store) locked(ctx context.Context, do func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, lockNodes, &s.schema)
+		if err == nil {
+			err = do(tx)
+		}
+		return err
+	})
+}
+
+const lockNodes = `
+SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '1s', true);
+LOCK TABLE node IN SHARE ROW EXCLUSIVE MODE;
+INSERT INTO recovery SELECT gen_random_uuid() WHERE NOT EXISTS (SELECT FROM recovery)`
+
+// changeNodes replaces the rows by those that change returns, unless it returns nil.
+func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(nodes, task.Millis) nodes) error {
+	all, now, err := s.readNodes(ctx, tx)
+	if err != nil {
 		return err
 	}
-	now, err := s.readNodes(ctx, tx, &all, " FOR UPDATE")
-	if err != nil || !change(&all, now) {
-		return err
+	if all = change(all, now); all == nil {
+		return nil
 	}
 	data, err := json.Marshal(all)
 	if err == nil {
-		_, err = tx.Exec(ctx, "UPDATE member SET nodes = $1", &s.schema, data)
+		_, err = tx.Exec(ctx, "DELETE FROM node", &s.schema)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, "INSERT INTO node SELECT * FROM jsonb_to_recordset($1) n(process text, about jsonb, beat bigint, until bigint, twin boolean, drained smallint)", &s.schema, data)
 	}
 	return err
 }
 
-// beat writes the heartbeat of self. A name belongs to the first process that has it,
-// until that one leaves or is silent.
-func (all *nodes) beat(mode membership.Mode, self *membership.Peer, silence time.Duration, now task.Millis) (found membership.Found) {
-	for name, n := range all.Twins {
-		if n.Nonce == self.Nonce || now.Sub(n.Beat) > forgotten*silence {
-			delete(all.Twins, name)
+// beat makes a heartbeat of self, and returns the nodes after it. A name belongs to the first
+// process that has it, until that one leaves or is silent.
+func (all nodes) beat(mode membership.Mode, self *membership.Peer, silence, lease time.Duration, now task.Millis) (nodes, membership.Found) {
+	var me, holder *node
+	all = slices.DeleteFunc(all, func(n *node) bool {
+		n.Beat, n.Until = min(n.Beat, now), min(n.Until, now.Add(lease)) // after now: the clock was set back
+		keep := keepDead
+		if n.Twin {
+			keep = forgotten * silence
+		}
+		return n.Until <= now && now.Sub(n.Beat) > keep
+	})
+	for _, n := range all {
+		if n.About.Name == self.Name && !n.Twin {
+			holder = n
+		}
+		if n.Process == self.Process() {
+			me = n
 		}
 	}
-	for name, n := range all.Nodes {
-		if n.Beat = min(n.Beat, now); now.Sub(n.Beat) > keepDead { // after now: the clock was set back
-			delete(all.Nodes, name)
-		}
+	if me == nil {
+		me = &node{Process: self.Process(), Twin: true}
+		all = append(all, me)
 	}
-	holder := all.Nodes[self.Name]
+	me.About, me.Beat = *self, now
 	keeps := silence
 	if mode == membership.KeepName {
 		keeps = forgotten * silence
 	}
-	ours := holder != nil && holder.Nonce == self.Nonce
-	switch me := (&node{Peer: *self}); {
-	case mode == membership.Leave && ours:
-		delete(all.Nodes, self.Name)
-		return membership.Moved
+	switch {
+	case mode == membership.Leave && me == holder:
+		me.Twin, me.Beat = true, 0
+		return all, membership.Moved
 	case mode == membership.Leave: // another process has its name by now
-		return 0
-	case ours:
-		me.Beat, me.Drained, me.ByForce = now, holder.Drained, holder.ByForce
-		all.Nodes[self.Name] = me
-		return 0
-	case mode == membership.NoName, holder != nil && now.Sub(holder.Beat) <= keeps:
-		me.Beat = now
-		all.Twins[self.Name] = me
-		return membership.Other
-	default:
-		me.Beat = now
-		all.Nodes[self.Name] = me
-		return membership.Moved
+		me.Beat = 0
+		return all, 0
+	case me == holder && me.Until > 0:
+		me.Until = now.Add(lease)
+		return all, 0
+	case me != holder && (mode == membership.NoName || holder != nil && now.Sub(holder.Beat) <= keeps):
+		return all, membership.Other
 	}
+	if holder != nil {
+		holder.Twin = true
+	}
+	me.Twin, me.Until = false, now.Add(lease)
+	return all, membership.Moved
 }
 
-// peers returns the nodes in the order that membership.Nodes requires.
-func (all *nodes) peers(now task.Millis, silence time.Duration, dead bool) (list []membership.Peer) {
-	for _, name := range sortedKeys(all.Nodes) {
-		n := all.Nodes[name]
-		p := n.Peer
-		p.Dead, p.Draining = now.Sub(p.Beat) > forgotten*silence, n.Drained == p.Nonce
-		p.Forced = p.Draining && n.ByForce
-		if !p.Dead || dead {
+// peers returns the nodes as membership.Nodes requires.
+func (all nodes) peers(now task.Millis, silence time.Duration, dead bool) (list []membership.Peer) {
+	for _, n := range all {
+		p := n.About
+		p.Beat, p.Duplicate = min(n.Beat, now), n.Twin
+		gone := now.Sub(n.Beat) > forgotten*silence
+		p.Dead, p.Draining = gone && !n.Twin, n.Drained > undrained
+		p.Forced = n.Drained == drainedByForce
+		if !gone || dead && p.Dead {
 			list = append(list, p)
-		}
-		if t := all.Twins[name]; t != nil && now.Sub(t.Beat) <= forgotten*silence {
-			t.Duplicate = true
-			list = append(list, t.Peer)
 		}
 	}
 	return list
 }
 
 // drain applies d, and reports whether that changed anything.
-func (all *nodes) drain(d store.Drain, silence time.Duration, now task.Millis) (changed bool, err error) {
-	n := all.Nodes[d.Node]
-	if n == nil || now.Sub(n.Beat) > silence {
+func (all nodes) drain(d store.Drain, silence time.Duration, now task.Millis) (changed bool, err error) {
+	takes := func(n *node) bool { return !n.Twin && now.Sub(n.Beat) <= silence && n.Drained == undrained }
+	i := slices.IndexFunc(all, func(n *node) bool { return n.About.Name == d.Node && !n.Twin && now.Sub(n.Beat) <= silence })
+	if i < 0 {
 		return false, &settings.MissingError{What: "node", Name: d.Node}
 	}
-	before := *n
-	if n.Drained, n.ByForce = n.Nonce, d.Force; d.Undo {
-		n.Drained, n.ByForce = "", false
+	want := drainedIfOthers
+	switch {
+	case d.Undo:
+		want = undrained
+	case d.Force:
+		want = drainedByForce
 	}
-	if *n == before {
+	if all[i].Drained == want {
 		return false, nil
 	}
-	for name, other := range all.Nodes {
-		if d.Undo || d.Force || name != d.Node && now.Sub(other.Beat) <= silence && other.Drained != other.Nonce {
-			return true, nil
-		}
+	if all[i].Drained = want; want == drainedIfOthers && !slices.ContainsFunc(all, takes) {
+		return false, store.ErrLastNode
 	}
-	return false, store.ErrLastNode
+	return true, nil
 }
 
-// Lease implements membership.Registry. A hold acquires a shard that has no owner, with
-// a new epoch, or renews the lease of its owner.
+const (
+	// holdLeases renews the lease of a process, and ends those that were not renewed in time.
+	holdLeases = `
+UPDATE node SET until = CASE WHEN process = $1 AND NOT twin OR until > ` + serverTime + ` + $2 THEN ` + serverTime + ` + $2 ELSE 0 END
+WHERE until > 0 AND (process = $1 AND NOT twin OR until <= ` + serverTime + ` OR until > ` + serverTime + ` + $2)`
+	// acquireShards gives a process those of some shards that have no owner with a lease.
+	acquireShards = `
+UPDATE shard SET owner = $1 || '/' || (epoch + 1), epoch = epoch + 1
+WHERE n = ANY($2) AND EXISTS (SELECT FROM node WHERE process = $1 AND until > 0 AND NOT twin)
+	AND NOT EXISTS (SELECT FROM node WHERE until > 0 AND starts_with(owner, process || '/'))`
+	releaseShards = `UPDATE shard SET owner = '' WHERE n = ANY($2) AND starts_with(owner, $1 || '/')`
+	// ownedShards returns all shards with the leases of their owners.
+	ownedShards = `
+SELECT CASE WHEN process IS NULL THEN '' ELSE owner END, coalesce(until, 0), epoch, ` + serverTime + ` FROM shard LEFT JOIN node ON until > 0 AND NOT twin AND starts_with(owner, process || '/') ORDER BY n`
+)
+
+// readOwners returns the leases of all shards, and the server's clock.
+func (s *Store) readOwners(ctx context.Context, db Querier) (all []membership.Lease, now task.Millis, err error) {
+	rows, err := db.Query(ctx, ownedShards, &s.schema)
+	if err == nil {
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (l membership.Lease, err error) {
+			err = row.Scan(&l.ID, &l.Until, &l.Epoch, &now)
+			return l, err
+		})
+	}
+	if err == nil && len(all) != s.shards {
+		err = fmt.Errorf("the table shard has %d of %d shards", len(all), s.shards)
+	}
+	return all, now, err
+}
+
+// Lease implements membership.Registry. A shard that is acquired gets a new epoch.
 func (r registry) Lease(ctx context.Context, verb membership.Verb, process string, length time.Duration, shards []int) []membership.LeaseReply {
 	out := make([]membership.LeaseReply, len(shards))
 	if len(shards) == 0 {
 		return out
 	}
-	const ours = "starts_with(owner, $2 || '/')"
-	sql := `WITH c AS MATERIALIZED (SELECT ` + serverTime + ` AS now)`
-	args := []any{shards, process, length.Milliseconds()}
-	switch verb {
-	case "hold":
-		sql += `, held AS (
-	UPDATE shard s SET
-		owner = CASE WHEN ` + ours + ` OR owner <> '' AND until > c.now THEN owner ELSE $2 || '/' || (epoch + 1) END,
-		epoch = CASE WHEN ` + ours + ` OR owner <> '' AND until > c.now THEN epoch ELSE epoch + 1 END,
-		until = c.now + $3
-	FROM c, (SELECT n FROM shard WHERE n = ANY($1) ORDER BY n FOR UPDATE) l
-	WHERE s.n = l.n AND (` + ours + ` OR owner = '' OR until <= c.now OR until > c.now + $3) RETURNING s.n, owner, until - c.now
-) SELECT * FROM held UNION ALL SELECT n, owner, CASE WHEN owner = '' THEN 0 ELSE until - c.now END FROM shard, c WHERE n = ANY($1) AND n NOT IN (SELECT n FROM held)`
-	case "release":
-		sql += `, released AS (UPDATE shard SET owner = '', until = 0 WHERE n = ANY($1) AND ` + ours + ` RETURNING n)
-SELECT n, CASE WHEN n IN (SELECT n FROM released) THEN '' ELSE owner END, until - c.now FROM shard, c WHERE n = ANY($1) AND $3::bigint IS NOT NULL`
-	default:
-		sql += ` SELECT n, owner, until - c.now FROM shard, c WHERE n = ANY($1) AND $2::text IS NOT NULL AND $3::bigint IS NOT NULL`
-	}
-	type lease struct {
-		N     int
-		Owner string
-		Left  int64
-	}
-	all, err := query(ctx, r.Store, byPosition[lease], sql, args...)
-	if err == nil && len(all) != len(shards) {
-		err = fmt.Errorf("the table shard has %d of %d shards", len(all), len(shards))
-	}
-	of := map[int]lease{}
-	for _, l := range all {
-		of[l.N] = l
-	}
+	var all []membership.Lease
+	var now task.Millis
+	err := r.locked(ctx, func(tx pgx.Tx) (err error) {
+		switch verb {
+		case "hold":
+			if _, err = tx.Exec(ctx, holdLeases, &r.schema, process, length.Milliseconds()); err == nil {
+				_, err = tx.Exec(ctx, acquireShards, &r.schema, process, shards)
+			}
+		case "release":
+			_, err = tx.Exec(ctx, releaseShards, &r.schema, process, shards)
+		}
+		if err == nil {
+			all, now, err = r.readOwners(ctx, tx)
+		}
+		return err
+	})
 	for i, n := range shards {
-		out[i] = membership.LeaseReply{Owner: of[n].Owner, Left: time.Duration(max(of[n].Left, 0)) * time.Millisecond, Err: err}
+		if out[i].Err = err; err == nil {
+			out[i].Owner, out[i].Left = all[n].ID, max(all[n].Until.Sub(now), 0)
+		}
 	}
 	return out
 }
 
 // Owners implements membership.Registry.
 func (r registry) Owners(ctx context.Context) ([]membership.Lease, error) {
-	return query(ctx, r.Store, func(row pgx.CollectableRow) (l membership.Lease, err error) {
-		var owner string
-		err = row.Scan(&owner, &l.Until, &l.Epoch)
-		if i := strings.LastIndexByte(owner, '/'); i >= 0 {
-			l.Process = owner[:i]
-		}
-		return l, err
-	}, "SELECT owner, until, epoch FROM shard ORDER BY n")
-}
-
-// Publish implements membership.Registry.
-func (r registry) Publish(ctx context.Context, node string, data []byte) error {
-	sql := "INSERT INTO sums (node, data) VALUES ($1, $2) ON CONFLICT (node) DO UPDATE SET data = excluded.data"
-	if data == nil {
-		sql = "DELETE FROM sums WHERE node = $1 AND $2::bytea IS NULL"
-	}
-	_, err := r.pool.Exec(ctx, sql, &r.schema, node, data)
-	return err
-}
-
-// Published implements membership.Registry.
-func (r registry) Published(ctx context.Context) (map[string][]byte, error) {
-	of := map[string][]byte{}
-	_, err := query(ctx, r.Store, func(row pgx.CollectableRow) (none struct{}, err error) {
-		var node string
-		var data []byte
-		err = row.Scan(&node, &data)
-		of[node] = data
-		return none, err
-	}, "SELECT node, data FROM sums")
-	return of, err
+	all, _, err := r.readOwners(ctx, r.pool)
+	return all, err
 }
 
 // Announce implements membership.Registry.
@@ -278,7 +367,7 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 				sh.Owner, sh.Until = "", 0
 			}
 			return sh, err
-		}, `SELECT n, owner, until, epoch, (SELECT count(*) FROM lease WHERE lease.shard = n),
+		}, `SELECT n, owner, coalesce((SELECT max(until) FROM node WHERE starts_with(owner, process || '/')), 0), epoch, (SELECT count(*) FROM lease WHERE lease.shard = n),
 			coalesce((SELECT min(look) FROM task WHERE task.shard = n AND lane IS NOT NULL AND NOT running), 0) FROM shard ORDER BY n`)
 	})
 }
@@ -286,11 +375,13 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
 	_, err := call(ctx, s, func() (none struct{}, err error) {
-		return none, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		return none, s.locked(ctx, func(tx pgx.Tx) error {
 			changed, refused := false, error(nil)
-			err := s.changeNodes(ctx, tx, func(all *nodes, at task.Millis) bool {
-				changed, refused = all.drain(d, s.silence(), at)
-				return changed
+			err := s.changeNodes(ctx, tx, func(all nodes, at task.Millis) nodes {
+				if changed, refused = all.drain(d, s.silence(), at); !changed {
+					return nil
+				}
+				return all
 			})
 			if err = errors.Join(err, refused); err != nil || !changed {
 				return err

@@ -74,7 +74,7 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
 			return settings.EditReply{}, nil, err
 		}
-		counts, err := s.readCounts(ctx, tx, "true")
+		counts, err := s.readCounts(ctx, tx)
 		if err != nil {
 			return settings.EditReply{}, nil, err
 		}
@@ -238,13 +238,12 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, 
 
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx, s.pool, "true") })
+	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx, s.pool) })
 }
 
-// readCounts adds the unread news to the counts, in one snapshot, of the shards that
-// fit a condition.
-func (s *Store) readCounts(ctx context.Context, q Querier, where string, args ...any) (map[task.QueueKey]task.Counts, error) {
-	rows, err := q.Query(ctx, "SELECT namespace, queue, number, n, NULL::jsonb FROM count WHERE "+where+" UNION ALL SELECT '', '', 0, 0, news FROM news WHERE "+where, append([]any{&s.schema}, args...)...)
+// readCounts adds the unread news to the counts, in one snapshot.
+func (s *Store) readCounts(ctx context.Context, q Querier) (map[task.QueueKey]task.Counts, error) {
+	rows, err := q.Query(ctx, "SELECT namespace, queue, number, sum(n)::bigint, NULL::jsonb FROM count GROUP BY 1, 2, 3 UNION ALL SELECT '', '', 0, 0, news FROM news", &s.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -109,13 +109,19 @@ type Store struct {
 	trusted     *trustedclock.Clock
 	listeners   listeners
 	failures    failures
-	absent      atomic.Pointer[error] // the error of the last poll
+	absent      atomic.Pointer[error] // the error of the last poll, if nothing was heard since
+	replied     atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
 	busy        atomic.Int64          // when this node had work, after opened
+	acquired    atomic.Int64          // when it acquired shards, after opened
+	waits       atomic.Bool           // commits wait for a standby
+	recovery    string                // of the server, as the last heartbeat found it; the loop of member uses it
 
-	polling sync.Mutex  // guards last, and is held while the news are read
-	last    snapshot    // of the last read of the news
-	started time.Time   // when the server was started
-	waits   atomic.Bool // commits wait for a standby
+	polling sync.Mutex             // guards last, and is held while the news are read
+	last    string                 // the snapshot of the last read of the news
+	folded  atomic.Pointer[string] // the snapshot of the last fold
+	stirred atomic.Bool            // there are news to fold
+
+	leases, ended look // of Reap and Sweep
 
 	settings    atomic.Pointer[configuration]
 	configuring sync.Mutex // held while settings are changed and the watcher is called
@@ -149,10 +155,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
 	}
+	s.last = nothingSeen
+	s.folded.Store(ref(nothingSeen))
+	s.busy.Store(-int64(busyFor))
 	s.together = together{waiting: map[class][]*write{}, flying: map[class]int{}}
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-		return s.readCounts(ctx, s.pool, "true")
+		return s.readCounts(ctx, s.pool)
 	}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	err = s.connect(ctx, conns, path)
@@ -198,9 +207,6 @@ func (s *Store) open(ctx context.Context) error {
 	s.member = membership.New(s.memberConfig(), registry{s})
 	if s.config.CallersClock {
 		return s.member.TakeAll(ctx)
-	}
-	s.quotas.Sums = func(ctx context.Context) (map[string]task.Counts, time.Duration, bool) {
-		return s.member.Sums(outside(ctx))
 	}
 	if err := s.poll(ctx); err != nil {
 		return err

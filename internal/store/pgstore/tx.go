@@ -36,9 +36,6 @@ func transactionOf(ctx context.Context) *Transaction {
 	return tx
 }
 
-// outside returns ctx without the user's transaction.
-func outside(ctx context.Context) context.Context { return Within(ctx, nil) }
-
 // run runs a statement in the user's transaction, and returns its rows.
 func run[T any](ctx context.Context, s *Store, tx *Transaction, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	tx.mu.Lock()

@@ -59,7 +59,7 @@ func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
 	for i, o := range owners {
 		all[i] = store.Shard{Number: i, Epoch: o.Epoch, Running: int(running[i])}
 		if o.Until > now {
-			all[i].Owner, _, _ = strings.Cut(o.Process, "/")
+			all[i].Owner, _, _ = strings.Cut(o.ID, "/")
 			all[i].Until = o.Until
 		}
 		if len(heads[i]) > 0 {

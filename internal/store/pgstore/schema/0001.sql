@@ -64,15 +64,24 @@ CREATE TABLE count (
 
 CREATE TABLE shard (
     n     smallint PRIMARY KEY,
-    owner text NOT NULL DEFAULT '', -- the owner's id; empty: none
-    until bigint NOT NULL DEFAULT 0,
+    owner text NOT NULL DEFAULT '', -- the owner's id: <process>/<epoch>; empty: none
     epoch bigint NOT NULL DEFAULT 0
 );
 
--- One row: the nodes. Each heartbeat locks it.
-CREATE TABLE member (nodes jsonb NOT NULL) WITH (fillfactor = 10);
-INSERT INTO member VALUES ('{}');
-CREATE TABLE sums (node text PRIMARY KEY, data bytea NOT NULL); -- what nodes count for quotas
+-- The processes. A heartbeat writes one row, which is the lease of all shards of the
+-- process. All other changes of this table and of shard lock this one.
+CREATE TABLE node (
+    process text COLLATE "C" PRIMARY KEY, -- <name>/<nonce>
+    about   jsonb    NOT NULL,
+    beat    bigint   NOT NULL, -- its last heartbeat; 0: it has left
+    until   bigint   NOT NULL, -- the end of its lease; 0: its shards are lost
+    twin    boolean  NOT NULL, -- another process has its name
+    drained smallint NOT NULL  -- 1: it must own no shards, 2: even if no other node can
+);
+
+-- One row, until a crash of PostgreSQL or a failover empties the table. These may undo
+-- claims, so all nodes acquire their shards again.
+CREATE UNLOGGED TABLE recovery (id text NOT NULL);
 
 -- One row: the version of the settings. It is locked by each edit.
 CREATE TABLE version (settings text NOT NULL);
@@ -87,7 +96,8 @@ CREATE TABLE audit (
 );
 CREATE TABLE permit (
     scope text COLLATE "C" PRIMARY KEY,
-    state jsonb NOT NULL
+    state jsonb NOT NULL,
+    ends  bigint NOT NULL -- in microseconds: then it is as good as new
 );
 
 -- The number of shards and their lease are the same for all nodes of the store.

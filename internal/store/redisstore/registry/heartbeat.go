@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +48,7 @@ func parsePeer(name, value string) (membership.Peer, error) {
 	return p, nil
 }
 
-// parsePeers reads fields and values of the hash, and sorts them by node name, so
-// that a duplicate follows its original.
+// parsePeers reads fields and values of the hash.
 func parsePeers(list []string) ([]membership.Peer, error) {
 	var peers []membership.Peer
 	drains := map[string]string{}
@@ -74,15 +72,6 @@ func parsePeers(list []string) ([]membership.Peer, error) {
 		p.Draining = drained != "" && drained == p.Nonce
 		p.Forced = p.Draining && forced
 	}
-	slices.SortFunc(peers, func(a, b membership.Peer) int {
-		switch order := cmp.Compare(a.Name, b.Name); {
-		case order != 0 || a.Duplicate == b.Duplicate:
-			return order
-		case b.Duplicate:
-			return -1
-		}
-		return 1
-	})
 	return peers, nil
 }
 
@@ -167,6 +156,7 @@ func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) (
 			live = append(live, p.Name)
 		}
 	}
+	slices.Sort(live)
 	return live, nil
 }
 

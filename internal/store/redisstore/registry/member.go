@@ -35,6 +35,7 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 		registry: &registry{servers: servers, shards: shards, suspect: c.Suspect, log: c.Logger},
 	}
 	c.Shards, c.Acquired, c.Note, c.UntilNext = len(shards), m.acquired, servers.Failures.Note, servers.UntilNext
+	c.Sums = m.registry
 	m.Member = membership.New(c.Config, m.registry)
 	return m
 }

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -29,10 +28,7 @@ func readLease(r rueidis.RedisResult) (membership.Lease, error) {
 	if len(fields) != 3 {
 		return membership.Lease{}, errDamaged
 	}
-	var l membership.Lease
-	if i := strings.LastIndexByte(fields[0], '/'); i >= 0 {
-		l.Process = fields[0][:i]
-	}
+	l := membership.Lease{ID: fields[0]}
 	until, _ := strconv.ParseInt(fields[1], 10, 64) // a missing field is 0
 	l.Until = task.Millis(until)
 	l.Epoch, _ = strconv.ParseUint(fields[2], 10, 64)
