@@ -26,7 +26,7 @@ var closeUnpaid = foliot.NewKind[orderToClose]("close-unpaid")
 func (o *orders) open(ctx context.Context) (err error) {
 	mux := new(foliot.Mux)
 	closeUnpaid.Handle(mux, o.close)
-	o.node, err = foliot.Open(ctx, postgres.Use(o.pool, "foliot"), mux, foliot.Options{})
+	o.node, err = foliot.Open(ctx, postgres.Use(o.pool), mux, foliot.Options{})
 	return err // then call o.node.Run
 }
 

@@ -20,6 +20,9 @@
 package postgres
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot"
@@ -39,14 +42,16 @@ func Parse(url string) (foliot.Store, error) {
 	return engine.NewStore(m).(foliot.Store), nil
 }
 
-// Use returns the store in a schema of the database of a pool, where `foliot postgres
-// migrate` has made the tables. It takes the settings of the pool, such as its
-// BeforeConnect, and makes up to eleven connections of its own: five for reads and
-// leases, five for commits, which may wait for a standby, and one for messages. So no
-// lease waits for the queries of the program, and the program for none of Foliot's. The
-// program closes its pool.
-func Use(pool *pgxpool.Pool, schema string) foliot.Store {
+// Use returns a store in the database of a pool, where `foliot postgres migrate` has
+// made the tables. They are in the schema that is passed, or else in the first one of
+// the search_path in the pool's URL, or else in the schema foliot. Foliot takes the settings of
+// the pool, such as its BeforeConnect, and makes up to eleven connections of its own: five
+// for reads and leases, five for commits, which may wait for a standby, and one for
+// messages. So no lease waits for the queries of the program, and the program for none of
+// Foliot's. The program closes its pool.
+func Use(pool *pgxpool.Pool, schema ...string) foliot.Store {
 	m := postgres.Embedded()
-	m.Config.Pool, m.Config.Schema = pool.Config(), schema
+	m.Config.Pool = pool.Config()
+	m.Config.Schema = cmp.Or(append(slices.Clip(schema), m.Config.Pool.ConnConfig.RuntimeParams["search_path"], "foliot")...)
 	return engine.NewStore(m).(foliot.Store)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot"
@@ -83,5 +85,24 @@ func TestTasksRunIfTheirTransactionCommits(t *testing.T) {
 		if ran[name] != 1 {
 			t.Errorf("%s ran %d times", name, ran[name])
 		}
+	}
+}
+
+// Without a name, the schema is the first one of the pool's search_path.
+func TestUseFindsTheSchemaOfThePool(t *testing.T) {
+	server := pgtest.Shared(t)
+	schema := server.Schema(t)
+	url := server.URL() + "&search_path=" + schema + ",public"
+	fatal.If(t, pgstore.Migrate(t.Context(), url))
+	pool, err := pgxpool.New(t.Context(), url)
+	fatal.If(t, err)
+	defer pool.Close()
+	for _, st := range []foliot.Store{Use(pool), Use(pool, schema)} {
+		n, err := foliot.Open(t.Context(), st, new(foliot.Mux), foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+		fatal.If(t, err)
+		fatal.If(t, n.Close())
+	}
+	if _, err := foliot.Open(t.Context(), Use(pool, "absent"), new(foliot.Mux), foliot.Options{}); err == nil || !strings.Contains(err.Error(), "foliot postgres migrate") {
+		t.Errorf("a schema without tables: %v", err)
 	}
 }
