@@ -372,6 +372,10 @@ var layers = []layer{
 		why: "findings are a pure function of an examination and the settings: the store examines the servers",
 	},
 	{
+		path: "internal/pgcheck", may: []string{"internal/wire", "internal/store/pgstore"}, tech: []string{"github.com/jackc/pgx/v5"},
+		why: "doctor and foliot serve examine a server alike, and a store needs none of these statements",
+	},
+	{
 		path: "docs",
 		why:  "the pages are texts: a server embeds them",
 	},
@@ -406,7 +410,7 @@ var layers = []layer{
 		why:  "a program that uses only a Redis links no other store",
 	},
 	{
-		path: "internal/engine/postgres", may: []string{"internal/buildinfo", "internal/engine", "internal/store/pgstore"},
+		path: "internal/engine/postgres", may: []string{"internal/buildinfo", "internal/engine", "internal/pgcheck", "internal/store/pgstore", "internal/wire"},
 		why: "a program that uses only PostgreSQL links no other store",
 	},
 	{
@@ -493,8 +497,8 @@ var layers = []layer{
 	{
 		path: "internal/cli/doctor",
 		may: []string{
-			"client", "client/admin", "internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/redisurl",
-			"internal/store/pebblestore", "internal/store/redisstore", "internal/usage", "internal/wire",
+			"client", "client/admin", "internal/cli/wording", "internal/fileaccess", "internal/pgcheck", "internal/redischeck", "internal/server/redisurl",
+			"internal/store/pebblestore", "internal/store/pgstore", "internal/store/redisstore", "internal/usage", "internal/wire",
 		},
 		why: "checks produce findings: flags and output are the command's",
 	},
@@ -587,7 +591,7 @@ var layers = []layer{
 		path: "internal/cli/admin",
 		may: []string{
 			"client", "client/admin", "internal/cli/connect", "internal/cli/console", "internal/cli/contexts", "internal/cli/doctor", "internal/cli/exit", "internal/cli/flags",
-			"internal/cli/wording", "internal/fileaccess", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
+			"internal/cli/wording", "internal/fileaccess", "internal/pgcheck", "internal/redischeck", "internal/server/config", "internal/settings", "internal/store/pebblestore",
 			"internal/store/pgstore", "internal/store/redisstore", "internal/task", "internal/timespan", "internal/usage", "internal/wire", "internal/wire/fields",
 		},
 		tech: []string{"github.com/alecthomas/kong", "golang.org/x/term"},
@@ -654,7 +658,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 const leaving, failing = "internal/quick", "internal/fatal"
 
 // wiring lists the packages that may import stores.
-var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/redischeck", "internal/engine/directory", "internal/engine/memory", "internal/engine/postgres", "internal/engine/redis", "internal/server/redisurl", "internal/fileaccess", "postgres"}
+var wiring = []string{"internal/cli", "internal/cli/admin", "internal/cli/transfer", "internal/cli/doctor", "internal/server", "internal/server/config", "internal/pgcheck", "internal/redischeck", "internal/engine/directory", "internal/engine/memory", "internal/engine/postgres", "internal/engine/redis", "internal/server/redisurl", "internal/fileaccess", "postgres"}
 
 // shared lists the packages below internal/store that are not stores: a row may
 // allow them.

@@ -12,10 +12,11 @@ import (
 )
 
 type doctorCmd struct {
-	Server doctorServerCmd `cmd:"" default:"withargs" help:"Examine a running server (the default)."`
-	Data   doctorDataCmd   `cmd:"" help:"Examine a data directory that no server has open."`
-	Redis  doctorRedisCmd  `cmd:"" help:"Examine a Redis or Valkey, a Sentinel or a Cluster, as a store."`
-	Egress doctorEgressCmd `cmd:"" help:"Check whether tasks may call a URL, and show why."`
+	Server   doctorServerCmd   `cmd:"" default:"withargs" help:"Examine a running server (the default)."`
+	Data     doctorDataCmd     `cmd:"" help:"Examine a data directory that no server has open."`
+	Redis    doctorRedisCmd    `cmd:"" help:"Examine a Redis or Valkey, a Sentinel or a Cluster, as a store."`
+	Postgres doctorPostgresCmd `cmd:"" help:"Examine a PostgreSQL as a store."`
+	Egress   doctorEgressCmd   `cmd:"" help:"Check whether tasks may call a URL, and show why."`
 }
 
 type doctorServerCmd struct{}

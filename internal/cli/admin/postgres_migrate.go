@@ -9,7 +9,6 @@ import (
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/pgstore"
-	"github.com/foliot/foliot/internal/usage"
 )
 
 // Postgres has the commands of foliot postgres.
@@ -35,21 +34,15 @@ Examples:
 }
 
 func (c *postgresMigrateCmd) Run(ctx context.Context, con *console.Console, parsed *kong.Context, file *config.Values) error {
-	if c.URL != "" {
-		c.Store = c.URL
-	}
-	cfg, _, err := c.ResolveFrom(parsed, file)
+	settings, err := c.PostgresAt(c.URL, parsed, file)
 	if err != nil {
 		return err
 	}
-	if cfg.Postgres.URL == "" {
-		return usage.Errorf("--store", "the URL of a PostgreSQL is required, such as %s", pgstore.Example)
-	}
-	sql, err := pgstore.Plan(ctx, cfg.Postgres.URL, !c.Print)
+	sql, err := pgstore.Plan(ctx, settings.URL, !c.Print)
 	if err != nil {
 		return err
 	}
-	at := cfg.Servers()
+	at := pgstore.Location(settings.URL)
 	reply := map[string]string{"store": at, "sql": sql}
 	switch {
 	case sql == "":

@@ -9,7 +9,9 @@ import (
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/engine"
+	"github.com/foliot/foliot/internal/pgcheck"
 	"github.com/foliot/foliot/internal/store/pgstore"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 const (
@@ -18,6 +20,8 @@ const (
 	reapEvery = 500 * time.Millisecond
 	// gather is dispatch.Config.Gather: each claim is a transaction.
 	gather = 2 * time.Millisecond
+	// examineTime is the time limit of an examination of the server.
+	examineTime = 5 * time.Second
 )
 
 // Medium is a schema of PostgreSQL that several processes share. Open sets the version
@@ -43,8 +47,22 @@ func (m Medium) Open(ctx context.Context, c engine.StoreConfig) (*engine.Opened,
 	opened := &engine.Opened{
 		Store: s, Clock: s.Now, Latest: s.Latest, Trusted: s.Trusted, ReapEvery: reapEvery, Gather: gather, Release: s.Release,
 	}
+	if m.Config.URL != "" {
+		opened.Inspect = func(ctx context.Context) []wire.Finding { return inspect(ctx, m.Config) }
+	}
 	if m.Config.Embedded {
 		opened.Join = s.Join
 	}
 	return opened, nil
+}
+
+// inspect returns the problems of the server of the store.
+func inspect(ctx context.Context, c pgstore.Config) []wire.Finding {
+	ctx, stop := context.WithTimeout(ctx, examineTime)
+	defer stop()
+	list, err := pgcheck.Examine(ctx, c, "the clock of foliot serve")
+	if err != nil {
+		list = append(list, wire.Finding{Check: "server", Says: err.Error()})
+	}
+	return list
 }

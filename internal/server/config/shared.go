@@ -157,3 +157,19 @@ func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisu
 	err = u.Configure(&c)
 	return u, c, err
 }
+
+// PostgresAt returns the settings of the store in the PostgreSQL of url, or of --store if
+// url is "".
+func (f *Flags) PostgresAt(url string, parsed *kong.Context, file *Values) (pgstore.Config, error) {
+	if url != "" {
+		f.Store = url
+	}
+	cfg, _, err := f.ResolveFrom(parsed, file)
+	if err == nil && cfg.Postgres.URL == "" {
+		err = usage.Errorf("--store", "the URL of a PostgreSQL is required, such as %s", pgstore.Example)
+	}
+	if err != nil {
+		return pgstore.Config{}, err
+	}
+	return cfg.Postgres, nil
+}

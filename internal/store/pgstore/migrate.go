@@ -14,8 +14,8 @@ import (
 //go:embed schema/*.sql
 var files embed.FS
 
-// format is the number of the newest file.
-const format = 1
+// Format is the number of the newest file.
+const Format = 1
 
 // Migrate gives a store the newest tables, in the first schema of search_path, which
 // it makes if it does not exist.
@@ -55,9 +55,9 @@ func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err err
 		return "", err
 	}
 	if hasTables {
-		if err := tx.QueryRow(ctx, "SELECT format FROM "+schema+".meta").Scan(&from); err != nil || from == format {
+		if err := tx.QueryRow(ctx, "SELECT format FROM "+schema+".meta").Scan(&from); err != nil || from == Format {
 			return "", err
-		} else if from > format {
+		} else if from > Format {
 			return "", wrongFormat(from)
 		}
 	}
@@ -65,7 +65,7 @@ func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err err
 		sql = "CREATE SCHEMA " + schema + ";\n"
 	}
 	sql += "SET LOCAL search_path = " + schema + ";\n"
-	for n := from + 1; n <= format; n++ {
+	for n := from + 1; n <= Format; n++ {
 		text, err := files.ReadFile(fmt.Sprintf("schema/%04d.sql", n))
 		if err != nil {
 			return "", err
@@ -77,5 +77,5 @@ func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err err
 
 // wrongFormat is the error for tables of another format.
 func wrongFormat(found int) error {
-	return fmt.Errorf("the tables have format %d, and this version needs format %d: run foliot postgres migrate, or use the newest version", found, format)
+	return fmt.Errorf("the tables have format %d, and this version needs format %d: run foliot postgres migrate, or use the newest version", found, Format)
 }

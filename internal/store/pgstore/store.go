@@ -191,7 +191,7 @@ func (s *Store) open(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case found != format:
+	case found != Format:
 		return wrongFormat(found)
 	}
 	s.lease = time.Duration(lease) * time.Millisecond

@@ -1,0 +1,2 @@
+// Package pgcheck judges a PostgreSQL that keeps tasks, for foliot doctor.
+package pgcheck
