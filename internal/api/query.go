@@ -38,7 +38,7 @@ const (
 )
 
 var reasons = []string{
-	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, "gone", "no_retry", "egress_denied",
+	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, "gone", "no_retry", "egress_denied", task.ReasonRefused,
 	task.ReasonExpired, task.ReasonCancelled, task.ReasonPurged,
 }
 

@@ -1,6 +1,9 @@
 package settings
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Actor is the client or the part of the server that requested a change. Store
 // calls that make changes get it with their context.
@@ -39,11 +42,15 @@ func (t *AccessToken) Author() string {
 
 const tokenAuthor = "token:"
 
+// SQLRole begins the id of a database role that made a change by an SQL function, in the place
+// of the id of a token.
+const SQLRole = "sql:"
+
 // Author returns the token with that id as people see it, without a label if the
-// record of the token was removed. Author returns "" for "".
+// record of the token was removed. Author returns "" for "", and a role as it is.
 func (s *Settings) Author(id string) string {
-	if id == "" {
-		return ""
+	if id == "" || strings.HasPrefix(id, SQLRole) {
+		return id
 	}
 	if t := s.TokenByID(id); t != nil {
 		return t.Author()

@@ -238,6 +238,15 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	return n.ended(now)
 }
 
+// Refuse returns the result of t, which was accepted before it could be checked, after
+// the error why of the check: it is dead, and its history has the error.
+func (t *Task) Refuse(now Millis, why error, p Policy) Result {
+	n := t.Clone()
+	n.record(Attempt{StartedAt: now, Error: Clip(why.Error(), MaxErrorKept)})
+	n.endDead(now, ReasonRefused, p)
+	return n.ended(now)
+}
+
 func (t *Task) holds(token Token) bool {
 	return t != nil && t.State == Running && t.Lease.Token == token
 }

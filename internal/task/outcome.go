@@ -104,6 +104,10 @@ const (
 	ReasonPurged    = "purged"
 )
 
+// ReasonRefused is the reason of a task that a transaction of the user's database has
+// created, and that the rules of the store refuse later: see Task.Refuse.
+const ReasonRefused = "refused"
+
 // The reasons of a Refusal by a receiver with a 410, and by one that wants no retry,
 // or a handler.
 const (

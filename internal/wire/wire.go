@@ -113,7 +113,7 @@ type Task struct {
 
 // Authors has the creator of a task or a schedule, and the author of its last change.
 type Authors struct {
-	CreatedBy     string `json:"created_by,omitempty" example:"token:1f2e3d4c5b6a7988 shop" doc:"The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."`
+	CreatedBy     string `json:"created_by,omitempty" example:"token:1f2e3d4c5b6a7988 shop" doc:"The token that created it: token:ID, and after a space the label of the token. Or sql:ROLE: a role of PostgreSQL that called an SQL function. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."`
 	ChangedAt     string `json:"changed_at,omitempty" format:"date-time" doc:"The time of the last change by a client. Absent: no client has changed it since it was created."`
 	ChangedBy     string `json:"changed_by,omitempty" doc:"The token of that change, as in created_by. Absent: a caller without a token, or the server."`
 	ChangedAction string `json:"changed_action,omitempty" example:"task.cancel" doc:"The kind of that change: an action of the audit log, or task.purge."`

@@ -304,7 +304,7 @@ export interface Schedule {
   /** The token of that change, as in created_by. Absent: a caller without a token, or the server. */
   changed_by?: string
   created_at: string
-  /** The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead). */
+  /** The token that created it: token:ID, and after a space the label of the token. Or sql:ROLE: a role of PostgreSQL that called an SQL function. Absent: a caller without a token, a schedule, or the death of a task (on_dead). */
   created_by?: string
   /** The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every. */
   cron?: string
@@ -488,7 +488,7 @@ export interface Task {
   /** The token of that change, as in created_by. Absent: a caller without a token, or the server. */
   changed_by?: string
   created_at: string
-  /** The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead). */
+  /** The token that created it: token:ID, and after a space the label of the token. Or sql:ROLE: a role of PostgreSQL that called an SQL function. Absent: a caller without a token, a schedule, or the death of a task (on_dead). */
   created_by?: string
   /** The task is due this long after it is accepted, at most 100 years. A touch repeats the delay. */
   delay?: string
@@ -705,7 +705,7 @@ export interface CancelTasksQuery {
   /** Only tasks of this queue. */
   queue?: string
   /** Only tasks that are dead, expired or cancelled for this reason. */
-  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"
+  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"
   /** Only tasks of this schedule: of its instants, triggers and backfills. */
   schedule?: string
   /** Only tasks in one of these states; scheduled includes held tasks. */
@@ -757,7 +757,7 @@ export interface ListTasksQuery {
   /** Only tasks of this queue. */
   queue?: string
   /** Only tasks that are dead, expired or cancelled for this reason. */
-  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"
+  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"
   /** Only tasks of this schedule: of its instants, triggers and backfills. */
   schedule?: string
   /** Only tasks in one of these states; scheduled includes held tasks. */
@@ -795,7 +795,7 @@ export interface MoveTasksQuery {
   /** Only tasks of this queue. */
   queue?: string
   /** Only tasks that are dead, expired or cancelled for this reason. */
-  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"
+  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"
   /** Only tasks of this schedule: of its instants, triggers and backfills. */
   schedule?: string
   /** Only tasks in one of these states; scheduled includes held tasks. */
@@ -852,7 +852,7 @@ export interface RetryTasksQuery {
   /** Only tasks of this queue. */
   queue?: string
   /** Only tasks that are dead, expired or cancelled for this reason. */
-  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "expired" | "cancelled" | "purged"
+  reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"
   /** Only tasks of this schedule: of its instants, triggers and backfills. */
   schedule?: string
   /** Only tasks in one of these states; scheduled includes held tasks. */

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -25,7 +26,7 @@ func (c *Call) call() *Call { return c }
 func begin[R recorded, X any](ctx context.Context, c *Call, open []*Progress[R, X]) error {
 	c.provisional = 0
 	for _, p := range open {
-		if p.Kind.NeedsQuota() && !p.Done {
+		if p.needsQuota() && !p.Done {
 			if err := c.Quotas.Refresh(ctx, p.Key.Namespace); err != nil {
 				return err
 			}
@@ -42,20 +43,30 @@ type admission struct{ old, t *task.Task }
 func decide[R recorded, X any](m Medium[R, X], p *Progress[R, X]) (d Decision, ok bool) {
 	c := m.call()
 	f := facts[R, X]{Medium: m, c: c, p: p, settings: c.Quotas.Settings()}
-	if p.Kind.NeedsQuota() {
+	if p.needsQuota() {
 		f.limits = c.Quotas.Limits(f.settings, p.Key.Namespace)
 	}
 	if f.limits != nil {
 		c.Quotas.Deciding.Lock()
 		defer c.Quotas.Deciding.Unlock()
 	}
+	var spawned *task.Task
+	if p.Pend != nil {
+		var exceeded error
+		if spawned, exceeded = p.Pend(&f); exceeded != nil && c.provisional > 0 {
+			return d, false
+		}
+	}
 	d = Decide(c.At, c.Who, &p.Step, p.KeyOwner, p.Old.Current(), &f)
 	if !d.Applied { // perhaps the task that fills the quota is not created: the next round decides
 		_, quota := errors.AsType[*task.QuotaError](d.Err)
 		return d, !quota || c.provisional == 0 || p.Guessed()
 	}
+	if p.Pend != nil {
+		d.Writes, d.Spawned = true, cmp.Or(d.Spawned, spawned)
+	}
 	if f.limits != nil && d.Writes {
-		p.admitted = [2]admission{{p.Old.Current(), d.Task}, {nil, d.Spawned}}
+		p.admitted = [2]admission{{p.stored(), d.Task}, {nil, d.Spawned}}
 		for _, a := range p.admitted {
 			if a.t != nil {
 				c.Quotas.Begin(a.old, a.t)
@@ -96,7 +107,7 @@ func (f *facts[R, X]) Room(n Need) error { return f.RoomFor(f.p, n) }
 // Kept counts the change of a step, which was written, into the quotas, and the task that
 // it spawns if that was created. It returns the entries that the two add to lanes.
 func (p *Progress[R, X]) Kept(c *Call, created bool) (entries []task.Entry) {
-	old, t := p.Old.Current(), p.Decision.Task
+	old, t := p.stored(), p.Decision.Task
 	c.Quotas.Commit(p.Key.Namespace, old, t, p.admitted[0].t != nil)
 	p.admitted[0] = admission{}
 	if e, ok := task.Hint(old, t); ok {

@@ -44,6 +44,13 @@ type Progress[R recorded, X any] struct {
 	KeyOwner   string // the name of the task that has its Idempotency-Key; empty means none, or that the medium has compared it
 	Unfinished int64  // occurrences of the schedule, for a fire
 
+	// A medium that accepts changes without a decision sets Pend if the record has such
+	// changes, and Stored to the record without them, both after Found. Pend sets Old
+	// to their result on Stored, and returns the task that they spawn and the error of
+	// a quota. The step is decided by that result, and writes it too.
+	Pend   func(Facts) (spawned *task.Task, err error)
+	Stored *task.Task
+
 	Old      R
 	Body     []byte   // the body of Old, if Kind.NeedsBody
 	Decision Decision // the latest with Applied set; its write may still fail
@@ -91,8 +98,19 @@ func (p *Progress[R, X]) Guessed() bool { return p.certainty == guessed }
 
 // Found sets the record that was read.
 func (p *Progress[R, X]) Found(r R, body []byte) {
-	p.Old, p.Body, p.certainty, p.FromPut = r, body, seen, false
+	p.Old, p.Body, p.certainty, p.FromPut, p.Pend = r, body, seen, false, nil
 }
+
+// stored returns the record as the medium has written it.
+func (p *Progress[R, X]) stored() *task.Task {
+	if p.Pend != nil {
+		return p.Stored
+	}
+	return p.Old.Current()
+}
+
+// needsQuota reports whether the quotas of its namespace matter to the step.
+func (p *Progress[R, X]) needsQuota() bool { return p.Kind.NeedsQuota() || p.Pend != nil }
 
 // AnswerDecided ends the step with its decision. The reply to a claim has the body.
 func (p *Progress[R, X]) AnswerDecided() {

@@ -15,6 +15,13 @@
 // that possible, no change of a client touches a row that the change of another task
 // touches: differences of counts, and tasks that wait anew, are rows of the table news.
 //
+// Programs in other languages change tasks by SQL functions (schema/functions.sql). A
+// function checks its arguments and appends an operation to the column pending of the
+// task's row, with a new stamp, so a claim under way fails. Each read applies pending
+// operations in memory, and each write stores their result. The owner of the shard
+// writes them when it reads their news (pending.go). If a quota or another rule of Go
+// refuses a put then, the task is dead with the reason refused.
+//
 // An Idempotency-Key is a column of its task with a unique index, so the key and the
 // task are taken together.
 //

@@ -86,7 +86,14 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 			st.Answer(task.Result{}, f.err)
 			continue
 		}
-		if st.Found(f.record, f.body); st.Kind == store.Fire && f.task != nil {
+		st.Found(f.record, f.body)
+		if a, is := st.Transition.(*applying); is {
+			a.pending = f.pending != nil
+		}
+		if f.pending != nil {
+			st.Stored, st.Pend = f.stored, func(facts kernel.Facts) (*task.Task, error) { return apply(m.config.Embedded, st.Key, &st.Old, facts) }
+		}
+		if st.Kind == store.Fire && f.task != nil {
 			st.Old.task = f.withBody()
 			if st.Unfinished, err = m.unfinished(ctx, st.Key); err != nil {
 				return err
@@ -216,7 +223,7 @@ func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 // split returns the extensions among steps, and the others.
 func split(steps []*step) (extensions, others []*step) {
 	for _, st := range steps {
-		if st.Kind == store.Extension {
+		if st.Kind == store.Extension && st.Old.pending == nil {
 			extensions = append(extensions, st)
 		} else {
 			others = append(others, st)
@@ -234,8 +241,8 @@ func (m *medium) kept(st *step) (entries []task.Entry) {
 	if !m.foreign { // otherwise it counts when the owner reads the news
 		entries = st.Kept(&m.Call, true)
 	}
-	if t := st.Decision.Task; !m.foreign && t != nil && t.State == task.Running && st.Kind != store.Change {
-		m.claimed.Set(st.Key, record{t.WithoutBody(), st.Extra.after.stamp, st.Extra.after.inline})
+	if t := st.Decision.Task; !m.foreign && t != nil && t.State == task.Running && (st.Kind == store.Claim || st.Kind == store.Extension) {
+		m.claimed.Set(st.Key, record{task: t.WithoutBody(), stamp: st.Extra.after.stamp, inline: st.Extra.after.inline})
 	} else {
 		m.claimed.Drop(st.Key)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// files has the SQL that makes each format of the tables from the one before. Each
-// file writes its number to meta.
+// files has the SQL that makes each format of the tables from the one before, and the
+// SQL functions of the newest one. Each file with a number writes it to meta.
 //
 //go:embed schema/*.sql
 var files embed.FS
@@ -64,9 +64,13 @@ func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err err
 	if isNew {
 		sql = "CREATE SCHEMA " + schema + ";\n"
 	}
-	sql += "SET LOCAL search_path = " + schema + ";\n"
+	sql += "SET LOCAL search_path = " + schema + ", pg_temp;\n" // last, or temporary tables would hide those of the functions
+	names := []string{}
 	for n := from + 1; n <= Format; n++ {
-		text, err := files.ReadFile(fmt.Sprintf("schema/%04d.sql", n))
+		names = append(names, fmt.Sprintf("%04d", n))
+	}
+	for _, name := range append(names, "functions") {
+		text, err := files.ReadFile("schema/" + name + ".sql")
 		if err != nil {
 			return "", err
 		}

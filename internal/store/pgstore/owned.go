@@ -72,6 +72,9 @@ func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 		entries[i] = h.Entry
 		of[h.shard].Lowwater.Added(entries[i : i+1])
 	}
+	if err := s.surveyPending(ctx, numbersOf(owned)); err != nil {
+		return err
+	}
 	for _, o := range owned {
 		o.Ready.Store(true)
 	}

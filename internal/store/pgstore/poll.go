@@ -60,6 +60,7 @@ func (s *Store) poll(ctx context.Context) error {
 	s.polling.Lock()
 	defer s.polling.Unlock()
 	var entries []task.Entry
+	var pending []string
 	next, reply := "", s.asked()
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var data []byte
@@ -72,6 +73,9 @@ func (s *Store) poll(ctx context.Context) error {
 			if n.Entry != nil {
 				entries = append(entries, *n.Entry)
 			}
+			if n.Key != "" {
+				pending = append(pending, n.Key)
+			}
 		}
 		return none, err
 	}, readNews, s.numbers(), s.last, s.node)
@@ -80,12 +84,17 @@ func (s *Store) poll(ctx context.Context) error {
 	}
 	s.answered(reply)
 	s.last = next
-	if len(entries) > 0 {
+	if len(entries)+len(pending) > 0 {
 		s.worked()
 		s.added(entries)
 	}
 	if reply.version != s.settings.Load().version {
-		return s.reload(ctx)
+		if err := s.reload(ctx); err != nil {
+			return err
+		}
+	}
+	if len(pending) > 0 { // by settings that are as new as they are
+		s.unapplied.add(pending...)
 	}
 	return nil
 }

@@ -103,7 +103,10 @@ func (s *Store) tasks(ctx context.Context, keys []task.Key, bodies bool) ([]*tas
 	all := make([]*task.Task, len(got))
 	for i, f := range got {
 		err = cmp.Or(err, f.err)
-		if all[i] = f.task; bodies && f.task != nil {
+		if f.task == nil {
+			continue
+		}
+		if all[i] = f.task.WithoutBody(); bodies { // that of a pending put is loaded
 			all[i] = f.withBody()
 		}
 	}

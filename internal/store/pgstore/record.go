@@ -23,10 +23,23 @@ type record struct {
 	task   *task.Task // without its body; nil means that there is no record
 	stamp  int64      // valid if task is not nil
 	inline []byte     // the body, if the record has it
+
+	// If there are pending operations, task is their result on the stored task. It has
+	// its body if a put is among them.
+	pending []operation
+	stored  *task.Task
 }
 
 // Current implements kernel.recorded.
 func (r record) Current() *task.Task { return r.task }
+
+// written returns the task without pending operations.
+func (r *record) written() *task.Task {
+	if r.pending != nil {
+		return r.stored
+	}
+	return r.task
+}
 
 // found is a record that was read.
 type found struct {
@@ -84,7 +97,7 @@ func idemOf(namespace, digest string) []byte { return []byte(namespace + "/" + d
 func newStamp() int64 { return rand.Int64() }
 
 const readRecords = `
-SELECT t.key, t.stamp, t.record, CASE WHEN u.body THEN t.body END, l.until
+SELECT t.key, t.stamp, t.record, CASE WHEN u.body THEN t.body END, l.until, t.pending
 FROM unnest($1::text[], $2::bool[]) u(key, body) JOIN task t USING (key) LEFT JOIN lease l USING (key)`
 
 // read reads records, each in one snapshot with its body.
@@ -101,15 +114,18 @@ func (s *Store) read(ctx context.Context, keys []task.Key, bodies []bool) ([]fou
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (struct{}, error) {
 		var key string
 		var f found
-		var data []byte
+		var data, pending []byte
 		var until *int64
-		if err := row.Scan(&key, &f.stamp, &data, &f.body, &until); err != nil {
+		if err := row.Scan(&key, &f.stamp, &data, &f.body, &until, &pending); err != nil {
 			return struct{}{}, err
 		}
 		k, _ := parseKey(key)
-		f.task, f.err = codec.DecodeRecord(k, data)
+		if data != nil {
+			f.task, f.err = codec.DecodeRecord(k, data)
+		}
 		if f.err == nil {
 			f.take(until)
+			f.err = s.pend(k, &f, pending)
 		}
 		for _, i := range at[key] {
 			all[i] = f
@@ -121,6 +137,9 @@ func (s *Store) read(ctx context.Context, keys []task.Key, bodies []bool) ([]fou
 
 // take moves the body out of a decoded record, and sets the end of its lease.
 func (f *found) take(until *int64) {
+	if f.task == nil { // only pending operations have it
+		return
+	}
 	f.inline, f.task.Request.Body = f.task.Request.Body, nil
 	if f.inline != nil {
 		f.body = f.inline

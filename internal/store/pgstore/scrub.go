@@ -26,7 +26,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 		rows, err := query(ctx, s, func(r pgx.CollectableRow) (one row, err error) {
 			err = r.Scan(&one.key, &one.data, &one.until)
 			return one, err
-		}, `SELECT key, record, until FROM task LEFT JOIN lease USING (key) WHERE key > $1 ORDER BY key LIMIT $2`, cursor, limit)
+		}, `SELECT key, record, until FROM task LEFT JOIN lease USING (key) WHERE key > $1 AND record IS NOT NULL ORDER BY key LIMIT $2`, cursor, limit)
 		if err != nil {
 			return done, err
 		}

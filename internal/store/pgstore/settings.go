@@ -83,6 +83,11 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 				e.Count(q.Queue, c)
 			}
 		}
+		waiting := task.Counts{}
+		if err := tx.QueryRow(ctx, "SELECT count(*) FROM task WHERE pending IS NOT NULL AND key >= $1 || '/' AND key < $1 || '0'", &s.schema, e.Name).Scan(&waiting.States[task.Scheduled]); err != nil {
+			return settings.EditReply{}, nil, err
+		}
+		e.Count(task.DefaultQueue, waiting)
 		return s.apply(ctx, tx, now, e, have)
 	}
 	return s.apply(ctx, tx, now, e, have)

@@ -108,6 +108,7 @@ type Store struct {
 	clocks      *serverclock.Clocks
 	trusted     *trustedclock.Clock
 	listeners   listeners
+	unapplied   unapplied
 	failures    failures
 	absent      atomic.Pointer[error] // the error of the last poll, if nothing was heard since
 	replied     atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
@@ -154,6 +155,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
+		unapplied: unapplied{keys: map[string]bool{}, news: make(chan struct{}, 1)},
 	}
 	s.last = nothingSeen
 	s.folded.Store(ref(nothingSeen))
@@ -211,7 +213,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.poll(ctx); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context){s.pollAll, s.sendAll, s.listenAll} {
+	for _, work := range []func(context.Context){s.pollAll, s.sendAll, s.listenAll, s.applyAll} {
 		s.working.Go(func() { work(s.closing) })
 	}
 	if !s.config.Embedded {

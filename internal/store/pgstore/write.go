@@ -37,6 +37,7 @@ type row struct {
 	stamp            int64
 	lane, look, keep *int64
 	running          bool
+	relative         bool
 	record, body     []byte // record: nil removes the record
 	ended, idem      []byte
 	bodies, lease    int16 // the changes of the body and of the lease
@@ -57,6 +58,7 @@ const (
 type news struct {
 	Deltas []delta     `json:"d,omitempty"`
 	Entry  *task.Entry `json:"e,omitempty"`
+	Key    string      `json:"p,omitempty"` // of a task with pending operations
 }
 
 type delta struct {
@@ -87,14 +89,14 @@ func (m *medium) rowsOf(steps []*step) (rows []row) {
 
 // rowOf returns the row that replaces old by t, nil for no record.
 func (m *medium) rowOf(key task.Key, old *record, t *task.Task) row {
-	r := row{parent: -1, key: keyOf(key), shard: m.shardOf(key), stamp: newStamp(), bodies: drop, news: newsOf(old.task, t)}
+	r := row{parent: -1, key: keyOf(key), shard: m.shardOf(key), stamp: newStamp(), bodies: drop, news: newsOf(old.written(), t)}
 	if old.task != nil {
 		r.old = &old.stamp
 	} else if key.Namespace != task.DefaultNamespace {
 		r.home = ref(settings.SettingKey{Kind: settings.NamespaceKind, Name: key.Namespace}.Field())
 	}
-	switch before, after := leaseOf(old.task), leaseOf(t); {
-	case after != nil && (before == nil || before.Token != after.Token):
+	switch before, after := leaseOf(old.written()), leaseOf(t); {
+	case after != nil && (before == nil || before.Token != after.Token || before.Until != after.Until):
 		r.lease, r.token, r.until = put, ref(string(after.Token)), int64(after.Until)
 	case before != nil && after == nil:
 		r.lease = drop
@@ -104,6 +106,7 @@ func (m *medium) rowOf(key task.Key, old *record, t *task.Task) row {
 	}
 	inline := inlineOf(old, t)
 	r.record, r.running = codec.AppendBody(codec.AppendRecord(nil, t), inline), t.State == task.Running
+	r.relative = t.Relative
 	switch {
 	case t.Request.BodySize == 0 || inline != nil:
 	case t.Request.Body != nil:
@@ -169,8 +172,8 @@ const (
 	inputRows = `
 WITH u AS MATERIALIZED (
 	SELECT * FROM unnest($1::int[], $2::int[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bool[],
-		$11::bytea[], $12::bytea[], $13::bytea[], $14::smallint[], $15::smallint[], $16::bytea[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::text[])
-	AS u(ord, parent, key, shard, old, stamp, lane, look, keep, running, record, body, ended, bodies, lease, idem, owner, token, earliest, until, news, home)
+		$11::bytea[], $12::bytea[], $13::bytea[], $14::smallint[], $15::smallint[], $16::bytea[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::text[], $26::bool[])
+	AS u(ord, parent, key, shard, old, stamp, lane, look, keep, running, record, body, ended, bodies, lease, idem, owner, token, earliest, until, news, home, relative)
 ), clock AS MATERIALIZED (SELECT coalesce($23::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms
 ), locked AS MATERIALIZED (
 	SELECT t.key FROM task t JOIN u USING (key) WHERE u.old IS NOT NULL ORDER BY t.key FOR UPDATE OF t`
@@ -180,18 +183,18 @@ WITH u AS MATERIALIZED (
 		AND (u.home IS NULL OR EXISTS (SELECT FROM setting WHERE field = u.home))
 		AND ($25::text IS NULL OR EXISTS (SELECT FROM version WHERE settings = $25))
 ), updated AS (
-	UPDATE task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, stamp = f.stamp, record = f.record,
+	UPDATE task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, relative = f.relative, pending = NULL, stamp = f.stamp, record = f.record,
 		body = CASE f.bodies WHEN 0 THEN t.body WHEN 1 THEN f.body END, idem = f.idem, ended = f.ended, keep = f.keep
 	FROM fit f JOIN locked USING (key) WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NOT NULL RETURNING f.ord
 ), removed AS (
 	DELETE FROM task t USING fit f JOIN locked USING (key) WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NULL RETURNING f.ord
 ), created AS (
-	INSERT INTO task (key, shard, lane, look, running, stamp, record, body, idem, ended, keep)
-	SELECT key, shard, lane, look, running, stamp, record, body, idem, ended, keep FROM fit WHERE old IS NULL AND parent < 0 ORDER BY key
+	INSERT INTO task (key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep)
+	SELECT key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep FROM fit WHERE old IS NULL AND parent < 0 ORDER BY key
 	ON CONFLICT DO NOTHING RETURNING key, stamp
 ), spawned AS (
-	INSERT INTO task (key, shard, lane, look, running, stamp, record, body, idem, ended, keep)
-	SELECT f.key, f.shard, f.lane, f.look, f.running, f.stamp, f.record, f.body, f.idem, f.ended, f.keep FROM u f JOIN updated ON updated.ord = f.parent ORDER BY f.key
+	INSERT INTO task (key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep)
+	SELECT f.key, f.shard, f.lane, f.look, f.running, f.relative, f.stamp, f.record, f.body, f.idem, f.ended, f.keep FROM u f JOIN updated ON updated.ord = f.parent ORDER BY f.key
 	ON CONFLICT DO NOTHING RETURNING key, stamp
 ), done AS (
 	SELECT ord FROM updated UNION ALL SELECT ord FROM removed
@@ -289,7 +292,7 @@ func (s *Store) writeNow(ctx context.Context, rows []row, c class) ([]ending, er
 		column(rows, func(r *row) *string { return r.token }), column(rows, func(r *row) int64 { return r.earliest }),
 		column(rows, func(r *row) int64 { return r.until }), column(rows, func(r *row) string { return r.news }),
 		column(rows, func(r *row) *string { return r.home }),
-		clock, node, version,
+		clock, node, version, column(rows, func(r *row) bool { return r.relative }),
 	}})
 }
 

@@ -24,7 +24,7 @@ var outcomeNames = [...]string{"delivered", "replaced", "failed", "snoozed", "re
 // reasonNames are the reasons of deaths, where unknown ones count under other.
 var reasonNames = [...]string{
 	"gone", "no_retry", "egress_denied",
-	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, other,
+	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, task.ReasonRefused, other,
 }
 
 // Buckets for scrapers without native histograms.

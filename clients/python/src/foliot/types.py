@@ -370,7 +370,7 @@ class Schedule(_Schedule, total=False):
     changed_by: str
     """The token of that change, as in created_by. Absent: a caller without a token, or the server."""
     created_by: str
-    """The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."""
+    """The token that created it: token:ID, and after a space the label of the token. Or sql:ROLE: a role of PostgreSQL that called an SQL function. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."""
     cron: str
     """The instants, in local time of timezone: minute, hour, day of month, month, day of week. Six fields begin with the second. Or @yearly, @monthly, @weekly, @daily, @hourly, or @every and a duration, which sets every. A schedule has exactly one of cron and every."""
     dst_gap: Literal["next", "skip"]
@@ -566,7 +566,7 @@ class Task(_Task, total=False):
     changed_by: str
     """The token of that change, as in created_by. Absent: a caller without a token, or the server."""
     created_by: str
-    """The token that created it: token:ID, and after a space the label of the token. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."""
+    """The token that created it: token:ID, and after a space the label of the token. Or sql:ROLE: a role of PostgreSQL that called an SQL function. Absent: a caller without a token, a schedule, or the death of a task (on_dead)."""
     delay: str
     """The task is due this long after it is accepted, at most 100 years. A touch repeats the delay."""
     durability: str
@@ -781,7 +781,7 @@ class CancelTasksQuery(TypedDict, total=False):
     """Only tasks whose names begin with this."""
     queue: str
     """Only tasks of this queue."""
-    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "expired", "cancelled", "purged"]
+    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "refused", "expired", "cancelled", "purged"]
     """Only tasks that are dead, expired or cancelled for this reason."""
     schedule: str
     """Only tasks of this schedule: of its instants, triggers and backfills."""
@@ -833,7 +833,7 @@ class ListTasksQuery(TypedDict, total=False):
     """Only tasks whose names begin with this."""
     queue: str
     """Only tasks of this queue."""
-    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "expired", "cancelled", "purged"]
+    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "refused", "expired", "cancelled", "purged"]
     """Only tasks that are dead, expired or cancelled for this reason."""
     schedule: str
     """Only tasks of this schedule: of its instants, triggers and backfills."""
@@ -871,7 +871,7 @@ class MoveTasksQuery(TypedDict, total=False):
     """Only tasks whose names begin with this."""
     queue: str
     """Only tasks of this queue."""
-    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "expired", "cancelled", "purged"]
+    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "refused", "expired", "cancelled", "purged"]
     """Only tasks that are dead, expired or cancelled for this reason."""
     schedule: str
     """Only tasks of this schedule: of its instants, triggers and backfills."""
@@ -928,7 +928,7 @@ class RetryTasksQuery(TypedDict, total=False):
     """Only tasks whose names begin with this."""
     queue: str
     """Only tasks of this queue."""
-    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "expired", "cancelled", "purged"]
+    reason: Literal["attempts_exhausted", "max_age_exceeded", "reclaims_exhausted", "gone", "no_retry", "egress_denied", "refused", "expired", "cancelled", "purged"]
     """Only tasks that are dead, expired or cancelled for this reason."""
     schedule: str
     """Only tasks of this schedule: of its instants, triggers and backfills."""

@@ -15,7 +15,7 @@ export interface Filter {
 
 export const states = ['scheduled', 'held', 'running', 'delivered', 'cancelled', 'expired', 'dead'] as const
 export const reasons = [
-  'attempts_exhausted', 'max_age_exceeded', 'reclaims_exhausted', 'gone', 'no_retry', 'egress_denied', 'expired', 'cancelled', 'purged',
+  'attempts_exhausted', 'max_age_exceeded', 'reclaims_exhausted', 'gone', 'no_retry', 'egress_denied', 'refused', 'expired', 'cancelled', 'purged',
 ] as const
 
 const single = ['queue', 'reason', 'schedule', 'prefix', 'due_before', 'due_after'] as const

@@ -19,17 +19,21 @@ CREATE TABLE task (
     lane    bigint,           -- waiting or running: the hash of its lane
     look    bigint,           -- waiting or running: its due time
     running boolean NOT NULL,
-    stamp   bigint NOT NULL,  -- random for each version of the record
-    record  bytea  NOT NULL,
+    relative boolean NOT NULL, -- a touch can repeat its delay
+    stamp   bigint NOT NULL,  -- random for each version of the row
+    record  bytea,            -- NULL: only pending has the task
     body    bytea,            -- unless the record has it
     idem    bytea,            -- <namespace>/<digest of its Idempotency-Key>
     ended   bytea,            -- ended: <namespace>/<d for dead, f for finished><place by end>
-    keep    bigint            -- ended: the end of its retention
+    keep    bigint,           -- ended: the end of its retention
+    pending jsonb             -- operations of SQL functions, which the next write applies
+        CHECK (pending IS NOT NULL OR record IS NOT NULL)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 ALTER TABLE task ALTER body SET STORAGE EXTERNAL;
 CREATE INDEX task_due ON task (shard, lane, look, key) WHERE lane IS NOT NULL;
 CREATE UNIQUE INDEX task_idem ON task (idem) WHERE idem IS NOT NULL;
 CREATE INDEX task_ended ON task (ended) WHERE ended IS NOT NULL;
+CREATE INDEX task_pending ON task (shard) WHERE pending IS NOT NULL;
 CREATE INDEX task_keep ON task (shard, keep) WHERE keep IS NOT NULL;
 
 -- The leases of running tasks. An extension writes only here, so it never makes a
@@ -42,8 +46,8 @@ CREATE TABLE lease (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX lease_until ON lease (shard, until);
 
--- What each transaction changed in a shard: differences of counts, and tasks that
--- wait anew. No transaction waits for another one, because each adds a row.
+-- What each transaction changed in a shard: differences of counts, tasks that wait
+-- anew, and tasks with pending operations. No transaction waits for another one, because each adds a row.
 CREATE TABLE news (
     xid   xid8 NOT NULL DEFAULT pg_current_xact_id(),
     shard smallint NOT NULL,
@@ -61,6 +65,14 @@ CREATE TABLE count (
     n         bigint NOT NULL,
     PRIMARY KEY (shard, namespace, queue, number)
 ) WITH (fillfactor = 50);
+
+-- The namespaces that a role and its members may use with the SQL functions. The
+-- owner of the functions may use all.
+CREATE TABLE role_namespace (
+    role      name NOT NULL,
+    namespace text COLLATE "C" NOT NULL,
+    PRIMARY KEY (role, namespace)
+);
 
 CREATE TABLE shard (
     n     smallint PRIMARY KEY,

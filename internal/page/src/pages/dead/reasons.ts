@@ -6,6 +6,7 @@ export const reasonText: Record<string, string> = {
   gone: 'The receiver replied with status 410 (Gone).',
   no_retry: 'The receiver replied Foliot-No-Retry: true.',
   egress_denied: 'The server may not call this address.',
+  refused: 'A transaction of the database created the task, and then a quota or another rule refused it.',
 }
 
 export function reasonWords(reason: string): string {
