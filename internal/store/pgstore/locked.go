@@ -86,12 +86,3 @@ func (s *Store) holders(ctx context.Context, where string) ([]Holder, error) {
 func (s *Store) lockHolders(ctx context.Context) ([]Holder, error) {
 	return s.holders(ctx, "pg_blocking_pids(pid) = '{}' AND pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass('"+s.schema.name+".task') AND mode <> 'AccessShareLock')")
 }
-
-// OldestSnapshot returns the transactions that keep dead rows, the oldest first.
-func (s *Store) OldestSnapshot(ctx context.Context) (Holder, error) {
-	all, err := s.holders(ctx, "(backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)")
-	if err != nil || len(all) == 0 {
-		return Holder{}, err
-	}
-	return all[0], nil
-}
