@@ -26,7 +26,7 @@ type Program struct {
 }
 
 // recipe has the programs of a recipe by language: sh, go, ts, python and
-// asyncio.
+// asyncio, or sql and psycopg, which need a PostgreSQL.
 type recipe struct {
 	heading  string
 	programs map[string]string
@@ -42,8 +42,11 @@ var (
 // languages of a recipe. A transaction needs a database, which a shell script
 // does not have, and in Go it is code that other tests run.
 func languages(heading string) []string {
-	if heading == transaction {
+	switch heading {
+	case transaction:
 		return []string{"asyncio", "python", "ts"}
+	case order:
+		return []string{"psycopg", "sql"}
 	}
 	return []string{"asyncio", "go", "python", "sh", "ts"}
 }
@@ -61,6 +64,8 @@ func read(t *testing.T, page string) (list []recipe) {
 			continue
 		case language == "python" && strings.HasPrefix(code, "import asyncio\n"):
 			language = "asyncio"
+		case language == "python" && strings.HasPrefix(code, "import psycopg\n"):
+			language = "psycopg"
 		}
 		r := list[len(list)-1]
 		if r.programs[language] != "" {
@@ -125,7 +130,10 @@ type task struct {
 	}
 }
 
-const transaction = "With a database transaction"
+const (
+	order       = "A task that commits with your order"
+	transaction = "With a database transaction"
+)
 
 // checks has a check for each recipe.
 var checks = map[string]func(t *testing.T, server string){
@@ -169,6 +177,9 @@ var checks = map[string]func(t *testing.T, server string){
 		if len(got.Tasks) != 1 || got.Tasks[0].HTTP.URL != "https://shop.example/orders/42/thank" {
 			t.Errorf("the event has created %+v", got.Tasks)
 		}
+	},
+	order: func(t *testing.T, server string) {
+		waits(t, server, "order-42-close", "https://shop.example/orders/42/close", 30*time.Minute)
 	},
 	transaction: func(t *testing.T, server string) {
 		waits(t, server, "invoice-42-remind", "https://shop.example/invoices/42/remind", 14*24*time.Hour)
