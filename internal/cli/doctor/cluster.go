@@ -122,11 +122,11 @@ func durabilityWords(level string) string {
 	case "synced":
 		return "synced: confirmed changes survive a power loss"
 	case "async":
-		return "async: confirmed changes are in the memory of Redis, and in its file within a second"
+		return "async: confirmed changes are in the memory of Redis or PostgreSQL, and on its disk within a second"
 	case "strict":
-		return "strict: confirmed changes are in the synced file of Redis, and in the file or memory of its replicas, if it has any"
+		return "strict: confirmed changes are on the disk of Redis or PostgreSQL, and on its replicas or standbys: see docs/redis.md and docs/postgres.md"
 	case "default":
-		return "default: confirmed changes are in Redis; its persistence decides if they survive a crash of Redis: see docs/redis.md"
+		return "default: confirmed changes are in Redis or PostgreSQL, and docs/redis.md and docs/postgres.md say which faults they survive"
 	}
 	return level
 }
