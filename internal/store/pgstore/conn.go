@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"regexp"
 	"strings"
@@ -321,31 +320,4 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 		err = fmt.Errorf("%w: synchronous_standby_names is empty, so PostgreSQL waits for no standby", task.ErrNotDurable)
 	}
 	return all, err
-}
-
-// failures logs failures of actions that are tried again and again: the first, then
-// one line a minute, and the end.
-type failures struct {
-	logger *slog.Logger
-	mu     sync.Mutex // guards logged
-	logged map[string]time.Time
-}
-
-// note notes the result of an action.
-func (s *Store) note(action string, err error, args ...any) {
-	f := &s.failures
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	last, failed := f.logged[action]
-	switch {
-	case err == nil && failed:
-		delete(f.logged, action)
-		f.logger.Info("can " + action + " again")
-	case err != nil && time.Since(last) >= time.Minute:
-		if f.logged == nil {
-			f.logged = map[string]time.Time{}
-		}
-		f.logged[action] = time.Now()
-		f.logger.Warn("could not "+action, append(args, "error", err)...)
-	}
 }

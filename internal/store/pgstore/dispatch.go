@@ -32,7 +32,7 @@ const (
 // Reap implements store.Reaper for the shards that this node owns. The last row of the look
 // shows whether there are later leases.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	return call(ctx, s, func() (int, error) {
+	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, _, err := s.retire(ctx, &s.leases, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},
 			`(SELECT key FROM lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
 			UNION ALL (SELECT '' FROM lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
@@ -42,7 +42,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 
 // Sweep implements store.DispatchStore for the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
-	return call(ctx, s, func() (int, error) {
+	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, all, err := s.retire(ctx, &s.ended, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal},
 			"SELECT key FROM task WHERE shard = ANY($1) AND keep > $4 AND keep <= $2 ORDER BY keep, key LIMIT $3")
 		if err != nil || n == limit || !all {
@@ -86,7 +86,7 @@ func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int,
 		}
 		keys = append(keys, k)
 	}
-	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) { return s.transit(ctx, now, steps) }, s.note)
+	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) { return s.transit(ctx, now, steps) }, s.failures.Note)
 	if how.Kind == store.Reaping && len(left) > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}

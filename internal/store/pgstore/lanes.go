@@ -64,12 +64,12 @@ const soon = 2000
 
 // LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.member.Marks(), until, reads), nil })
+	return store.Call(ctx, &s.calls, func() ([]store.LanePage, error) { return lowwater.Pages(s.member.Marks(), until, reads), nil })
 }
 
 // Peek implements store.DispatchStore for the shards that this node owns.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	return call(ctx, s, func() ([][]task.Entry, error) {
+	return store.Call(ctx, &s.calls, func() ([][]task.Entry, error) {
 		return s.member.Lowwater.Peek(ctx, s.member.Marks(), reads, s.readLanes, func(int, task.Lane) {})
 	})
 }

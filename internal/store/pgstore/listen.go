@@ -49,7 +49,7 @@ func (s *Store) sendAll(ctx context.Context) {
 					more = false
 				}
 			}
-			s.note("notify the other nodes", within(ctx, func(ctx context.Context) error {
+			s.failures.Note("notify the other nodes", within(ctx, func(ctx context.Context) error {
 				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m) FROM unnest($2::text[]) m", s.channel, sortedKeys(seen))
 				return err
 			}))
@@ -67,7 +67,7 @@ func (s *Store) listenAll(ctx context.Context) {
 		err := s.listen(ctx)
 		s.listeners.hears.Store(false)
 		if ctx.Err() == nil {
-			s.note("listen to the other nodes", err)
+			s.failures.Note("listen to the other nodes", err)
 			if s.pooled && errors.Is(err, errDeaf) {
 				return
 			}
@@ -111,7 +111,7 @@ func (s *Store) listen(ctx context.Context) error {
 		case err == nil:
 			probing = false
 			s.listeners.hears.Store(true)
-			s.note("listen to the other nodes", nil)
+			s.failures.Note("listen to the other nodes", nil)
 			s.heard(n.Payload)
 		case ctx.Err() != nil || !pgconn.Timeout(err):
 			return err

@@ -34,7 +34,7 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		all, err := m.lockHolders(ctx)
 		if err == nil && len(all) > 0 {
 			h := all[0]
-			m.note("change a task that another transaction has locked", &task.LockedError{For: h.For}, "task", st.Key.Name, "namespace", st.Key.Namespace, "pid", h.PID, "user", h.User, "application", h.Application, "for", h.For.String())
+			m.failures.Note("change a task that another transaction has locked", &task.LockedError{For: h.For}, "task", st.Key.Name, "namespace", st.Key.Namespace, "pid", h.PID, "user", h.User, "application", h.Application, "for", h.For.String())
 			return &task.LockedError{For: h.For}
 		}
 	}

@@ -32,7 +32,7 @@ type medium struct {
 
 // Transit implements store.Steps.
 func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
-	return call(ctx, s, func() ([]store.Reply, error) { return s.transit(ctx, now, list) })
+	return store.Call(ctx, &s.calls, func() ([]store.Reply, error) { return s.transit(ctx, now, list) })
 }
 
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {

@@ -15,11 +15,11 @@ func (s *Store) memberConfig() membership.Config {
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
 		Shards: s.shards, ShardOf: func(k task.Key) int { return int(s.shardOf(k)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(), BeatRenews: true,
 		Now:     s.now,
-		Lag:     func() time.Duration { return s.trusted.Lag() },
+		Lag:     func() time.Duration { return s.Lag() },
 		Applied: func() string { return s.settings.Load().version },
 		Closed:  func() bool { return false },
 		Prepare: s.prepare,
-		Note:    s.note,
+		Note:    s.failures.Note,
 		UntilNext: func(period time.Duration) time.Duration {
 			return period + rand.N(period/16) // nodes that start together do not keep in step
 		},

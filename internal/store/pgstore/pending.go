@@ -210,7 +210,7 @@ func (s *Store) applyAll(ctx context.Context) {
 		}
 		err := within(ctx, func(ctx context.Context) error { return s.applySome(ctx, steps) })
 		if ctx.Err() == nil {
-			s.note("apply operations of SQL functions", err)
+			s.failures.Note("apply operations of SQL functions", err)
 		}
 		if err != nil {
 			pause(ctx, pollBusy)

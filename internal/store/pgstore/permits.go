@@ -16,7 +16,7 @@ var _ store.PermitStore = (*Store)(nil)
 // Permit implements store.PermitStore, and notifies the processes that should ask
 // again. A message can get lost: they ask a little later anyway.
 func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
-	replies, _ := call(ctx, s, func() ([]store.PermitReply, error) {
+	replies, _ := store.Call(ctx, &s.calls, func() ([]store.PermitReply, error) {
 		replies := make([]store.PermitReply, len(asks))
 		for i, a := range asks {
 			var hints []string

@@ -144,13 +144,13 @@ func (s *Store) pollAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.note("read the news of PostgreSQL", err)
+		s.failures.Note("read the news of PostgreSQL", err)
 		switch {
 		case err != nil:
 			s.absent.Store(&err)
 			pause(ctx, pollBusy)
 		case s.stirred.Swap(false):
-			s.note("add up the counts", within(ctx, s.fold))
+			s.failures.Note("add up the counts", within(ctx, s.fold))
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // Get implements store.TaskStore.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
-	return call(ctx, s, func() (*task.Task, error) {
+	return store.Call(ctx, &s.calls, func() (*task.Task, error) {
 		all, err := s.tasks(ctx, []task.Key{key}, true)
 		switch {
 		case err != nil:
@@ -32,17 +32,17 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 
 // List implements store.TaskStore.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
-	return call(ctx, s, func() (task.Listing, error) { return kernel.List(ctx, reader{s}, f, page) })
+	return store.Call(ctx, &s.calls, func() (task.Listing, error) { return kernel.List(ctx, reader{s}, f, page) })
 }
 
 // Upcoming implements store.TaskStore.
 func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
-	return call(ctx, s, func() (task.Upcoming, error) { return kernel.Upcoming(ctx, reader{s}, r) })
+	return store.Call(ctx, &s.calls, func() (task.Upcoming, error) { return kernel.Upcoming(ctx, reader{s}, r) })
 }
 
 // Due implements store.TaskStore.
 func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
-	return call(ctx, s, func() (task.Millis, error) { return kernel.Due(ctx, reader{s}, r, math.MaxInt64, found) })
+	return store.Call(ctx, &s.calls, func() (task.Millis, error) { return kernel.Due(ctx, reader{s}, r, math.MaxInt64, found) })
 }
 
 // reader implements kernel.Reader. The indexes have one part, except that the part

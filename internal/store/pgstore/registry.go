@@ -354,12 +354,12 @@ func (r registry) Listen(ctx context.Context, news func()) {
 
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	return call(ctx, s, func() ([]store.Node, error) { return s.member.Nodes(ctx) })
+	return store.Call(ctx, &s.calls, func() ([]store.Node, error) { return s.member.Nodes(ctx) })
 }
 
 // Shards implements store.Cluster.
 func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
-	return call(ctx, s, func() ([]store.Shard, error) {
+	return store.Call(ctx, &s.calls, func() ([]store.Shard, error) {
 		now := s.now()
 		return query(ctx, s, func(row pgx.CollectableRow) (sh store.Shard, err error) {
 			err = row.Scan(&sh.Number, &sh.Owner, &sh.Until, &sh.Epoch, &sh.Running, &sh.NextDue)
@@ -374,7 +374,7 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
-	_, err := call(ctx, s, func() (none struct{}, err error) {
+	_, err := store.Call(ctx, &s.calls, func() (none struct{}, err error) {
 		return none, s.locked(ctx, func(tx pgx.Tx) error {
 			changed, refused := false, error(nil)
 			err := s.changeNodes(ctx, tx, func(all nodes, at task.Millis) nodes {

@@ -13,7 +13,7 @@ import (
 // Scrub implements store.Scrubber. The cursor is the key of the last record. The
 // database keeps the indexes; a scrub looks for leases that are no longer extended.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
-	return call(ctx, s, func() (done store.Scrubbed, err error) {
+	return store.Call(ctx, &s.calls, func() (done store.Scrubbed, err error) {
 		if cursor == "" {
 			s.abandoned.Begin()
 		}

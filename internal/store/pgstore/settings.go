@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
@@ -29,7 +30,7 @@ const confirmFor = 2 * time.Second
 // each edit, so edits are made one after the other, by settings that are up to date. A
 // claim compares the version too, so no node claims by older settings.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
-	return call(ctx, s, func() ([]settings.EditReply, error) {
+	return store.Call(ctx, &s.calls, func() ([]settings.EditReply, error) {
 		edit := func(e settings.Edit) (settings.EditReply, error) { return s.editOnce(ctx, now, e) }
 		return kernel.Configure(edits, edit, func(accepted []settings.Edit) ([]string, error) {
 			if s.config.CallersClock || len(accepted) == 0 {
@@ -217,7 +218,7 @@ func (s *Store) readLog(ctx context.Context, sql string, args ...any) ([]setting
 
 // Audit implements store.SettingsStore.
 func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	return call(ctx, s, func() (settings.AuditPage, error) {
+	return store.Call(ctx, &s.calls, func() (settings.AuditPage, error) {
 		return kernel.Audit(f, before, limit, func(before uint64, n int) ([]settings.AuditEntry, error) {
 			if before == 0 {
 				before = math.MaxInt64
@@ -243,7 +244,7 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, 
 
 // Counts implements store.SettingsStore.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx, s.pool) })
+	return store.Call(ctx, &s.calls, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx, s.pool) })
 }
 
 // readCounts adds the unread news to the counts, in one snapshot.

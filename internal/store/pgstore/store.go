@@ -17,13 +17,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/store/serverclock"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // Config configures a Store.
@@ -89,6 +89,7 @@ func (c Config) withDefaults() Config {
 // Store is a store.Store in PostgreSQL.
 type Store struct {
 	store.Watchers
+	*serverclock.Times
 
 	config  Config
 	pool    *pgxpool.Pool // of reads, and of writes that wait for nothing
@@ -106,10 +107,9 @@ type Store struct {
 	abandoned   kernel.Abandoned
 	unclaimable lockedTasks
 	clocks      *serverclock.Clocks
-	trusted     *trustedclock.Clock
 	listeners   listeners
 	unapplied   unapplied
-	failures    failures
+	failures    sparselog.Failures
 	absent      atomic.Pointer[error] // the error of the last poll, if nothing was heard since
 	replied     atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
 	busy        atomic.Int64          // when this node had work, after opened
@@ -130,8 +130,7 @@ type Store struct {
 	together    together
 	asks        atomic.Uint64 // numbers the asks for permits
 
-	calls   sync.RWMutex // held for reading by every call, for writing by Close
-	closed  atomic.Bool  // written under calls
+	calls   store.Calls
 	closing context.Context
 	stop    context.CancelFunc
 	working sync.WaitGroup
@@ -154,7 +153,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
-		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: failures{logger: c.Logger},
+		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: unapplied{keys: map[string]bool{}, news: make(chan struct{}, 1)},
 	}
 	s.last = nothingSeen
@@ -201,12 +200,8 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	warn := trustedclock.Warn(s.config.Logger)
-	s.trusted = trustedclock.NewWithin(s.within, func(ahead time.Duration) {
-		warn(ahead)
-		s.member.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
-	})
 	s.member = membership.New(s.memberConfig(), registry{s})
+	s.Times = serverclock.NewTimes(s.clocks, s.config.CallersClock, s.config.Logger, s.member.WakeLoop, s.member.OthersLag)
 	if s.config.CallersClock {
 		return s.member.TakeAll(ctx)
 	}
@@ -226,36 +221,6 @@ func (s *Store) open(ctx context.Context) error {
 // once.
 func (s *Store) Join() { s.member.Join() }
 
-// Now returns the time by which tasks are due: a bound before the server's clock.
-func (s *Store) Now() time.Time {
-	earliest, _ := s.within()
-	return earliest
-}
-
-// Latest returns the time from which the delays of requests count: a bound after the
-// server's clock.
-func (s *Store) Latest() time.Time {
-	_, latest := s.within()
-	return latest
-}
-
-// Trusted returns the time by which tasks expire, records are removed and lost leases
-// are taken back: see package trustedclock.
-func (s *Store) Trusted() time.Time {
-	now, others := s.trusted.Now(), s.Now().Add(-s.member.OthersLag())
-	if others.Before(now) {
-		return others
-	}
-	return now
-}
-
-func (s *Store) within() (earliest, latest time.Time) {
-	if s.config.CallersClock {
-		return time.Now(), time.Now()
-	}
-	return s.clocks.Within(s.clocks.Monotonic())
-}
-
 func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
 
 // all returns the numbers of all shards.
@@ -270,42 +235,19 @@ func (s *Store) all() []int16 {
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
-	switch why := s.absent.Load(); {
-	case s.closed.Load():
-		st.Err = task.ErrClosed
-	case why != nil && *why != nil:
+	st.Err = s.calls.Err()
+	if why := s.absent.Load(); st.Err == nil && why != nil && *why != nil {
 		st.Err = s.failure(*why)
 	}
 	return st
 }
 
-// call makes a call, unless s is closed. Close waits for calls, so no call makes
-// another one.
-func call[T any](ctx context.Context, s *Store, do func() (T, error)) (result T, err error) {
-	if err := ctx.Err(); err != nil {
-		return result, err
-	}
-	s.calls.RLock()
-	defer s.calls.RUnlock()
-	if s.closed.Load() {
-		return result, task.ErrClosed
-	}
-	done, err := do()
-	if err != nil {
-		return result, s.failure(err)
-	}
-	return done, nil
-}
-
 // Close implements store.Store.
 func (s *Store) Close() error {
 	s.Release()
-	s.calls.Lock()
-	if s.closed.Swap(true) {
-		s.calls.Unlock()
+	if !s.calls.Close() {
 		return nil
 	}
-	s.calls.Unlock()
 	s.stop()
 	s.working.Wait()
 	<-s.member.Ended

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -58,7 +59,7 @@ func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]setti
 
 // Audit implements store.SettingsStore.
 func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64, limit int) (settings.AuditPage, error) {
-	return call(ctx, s, func() (settings.AuditPage, error) {
+	return store.Call(ctx, &s.calls, func() (settings.AuditPage, error) {
 		return kernel.Audit(f, before, limit, func(before uint64, n int) ([]settings.AuditEntry, error) {
 			end := "+"
 			if before != 0 {

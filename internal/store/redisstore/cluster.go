@@ -30,12 +30,12 @@ func (s *Store) Owns(key task.Key) bool { return s.member.Shard(s.shard(key)) !=
 
 // Nodes implements store.Cluster.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	return call(ctx, s, func() ([]store.Node, error) { return s.member.Nodes(ctx) })
+	return store.Call(ctx, &s.calls, func() ([]store.Node, error) { return s.member.Nodes(ctx) })
 }
 
 // Shards implements store.Cluster.
 func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
-	return call(ctx, s, func() ([]store.Shard, error) { return s.readShards(ctx) })
+	return store.Call(ctx, &s.calls, func() ([]store.Shard, error) { return s.readShards(ctx) })
 }
 
 func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
@@ -71,7 +71,7 @@ func (s *Store) readShards(ctx context.Context) ([]store.Shard, error) {
 
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
-	_, err := call(ctx, s, func() (string, error) {
+	_, err := store.Call(ctx, &s.calls, func() (string, error) {
 		changed, err := s.member.Drain(ctx, d)
 		if err != nil || !changed {
 			return "", err

@@ -83,7 +83,7 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, k store
 // Scrub implements store.Scrubber. A step ends at the end of its shard at the
 // latest, where it compares the counts of the shard.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (store.Scrubbed, error) {
-	return call(ctx, s, func() (store.Scrubbed, error) { return s.scrubber.Step(ctx, now, cursor, limit) })
+	return store.Call(ctx, &s.calls, func() (store.Scrubbed, error) { return s.scrubber.Step(ctx, now, cursor, limit) })
 }
 
 // takeBack makes a step that takes back the lease of a task, and reports whether
@@ -98,11 +98,11 @@ func (s *Store) takeBack(ctx context.Context, now task.Millis, back store.Step) 
 
 // LanePages implements store.DispatchStore for the shards that this node owns.
 func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []store.LanePageRead) ([]store.LanePage, error) {
-	return call(ctx, s, func() ([]store.LanePage, error) { return lowwater.Pages(s.member.Marks(), until, reads), nil })
+	return store.Call(ctx, &s.calls, func() ([]store.LanePage, error) { return lowwater.Pages(s.member.Marks(), until, reads), nil })
 }
 
 // Peek implements store.DispatchStore. It reads only shards of this node whose
 // marks show that they can have entries.
 func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entry, error) {
-	return call(ctx, s, func() ([][]task.Entry, error) { return s.lanes.Peek(ctx, reads) })
+	return store.Call(ctx, &s.calls, func() ([][]task.Entry, error) { return s.lanes.Peek(ctx, reads) })
 }

@@ -33,7 +33,7 @@ func (s *Store) listenForPermits(ctx context.Context) {
 // Permit implements store.PermitStore, by one run of a script for each ask, all in
 // one pipeline, and notifies the processes that the replies name.
 func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
-	replies, err := call(ctx, s, func() ([]store.PermitReply, error) { return s.permit(ctx, asks), nil })
+	replies, err := store.Call(ctx, &s.calls, func() ([]store.PermitReply, error) { return s.permit(ctx, asks), nil })
 	if err != nil {
 		replies = make([]store.PermitReply, len(asks))
 		for i := range replies {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/store/redisstore/identity"
@@ -39,7 +40,7 @@ type configuration struct {
 
 // Configure implements store.SettingsStore.
 func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
-	return call(ctx, s, func() ([]settings.EditReply, error) {
+	return store.Call(ctx, &s.calls, func() ([]settings.EditReply, error) {
 		return kernel.Configure(edits, func(e settings.Edit) (reply settings.EditReply, err error) {
 			switch e := e.(type) {
 			case settings.Note:
@@ -210,7 +211,7 @@ func (s *Store) adoptLocked(c *configuration) {
 // Counts implements store.SettingsStore, and reads the counts of every shard, with
 // one round trip to each server.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-	return call(ctx, s, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx) })
+	return store.Call(ctx, &s.calls, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx) })
 }
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {

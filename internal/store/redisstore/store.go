@@ -25,8 +25,8 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/store/redisstore/registry"
 	"github.com/foliot/foliot/internal/store/redisstore/scrub"
+	"github.com/foliot/foliot/internal/store/serverclock"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 var _ store.Store = (*Store)(nil)
@@ -141,6 +141,7 @@ func (c Config) conn() redisconn.Config {
 // Store is a store.Store in Redis.
 type Store struct {
 	store.Watchers
+	*serverclock.Times
 
 	config  Config
 	servers *redisconn.Servers
@@ -149,7 +150,6 @@ type Store struct {
 
 	records  *records.Reader
 	claimed  kernel.Claimed[records.Record]
-	trusted  *trustedclock.Clock // the clock of Now
 	quotas   quota.Quotas
 	scrubber *scrub.Scrubber
 	lanes    *lanes.Index
@@ -163,8 +163,7 @@ type Store struct {
 	applied     atomic.Pointer[string] // the version of the settings with which the watcher has returned; written under configuring
 	edited      chan struct{}          // to followSettings: another node has changed the settings
 
-	calls   sync.RWMutex // held for reading by every call, for writing by Close
-	closed  atomic.Bool  // written under calls
+	calls   store.Calls
 	closing chan struct{}
 	polled  chan struct{}
 }
@@ -201,6 +200,13 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		shards:  servers.Keys.Shards(m.Shards),
 		closing: make(chan struct{}), polled: make(chan struct{}), edited: make(chan struct{}, 1),
 	}
+	s.calls.Failure = s.failure
+	s.calls.Refuse = func() error {
+		if l := s.identity.Lost(); l != nil {
+			return l
+		}
+		return nil
+	}
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = identity.New(identity.Config{
 		Logger: c.Logger, Reload: s.reload, Changed: func() { s.member.WakeLoop() }, Heartbeat: c.Heartbeat, Nodes: func() int { return s.member.Standing().Nodes },
@@ -213,11 +219,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.quotas.Sums = s.member.Sums
 	}
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.member, s.lanes, s.records)
-	warn := trustedclock.Warn(c.Logger)
-	s.trusted = trustedclock.NewWithin(s.nowWithin, func(ahead time.Duration) {
-		warn(ahead)
-		s.member.WakeLoop() // sends a heartbeat, which reports the lag to nodes that start now
-	})
+	s.Times = serverclock.NewTimes(servers.Clocks, c.CallersClock, c.Logger, s.member.WakeLoop, s.member.OthersLag)
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	s.applied.Store(new(string))
 	if err := s.identity.Identify(ctx, m); err != nil {
@@ -254,7 +256,7 @@ func (s *Store) registryConfig(m identity.Meta) registry.Config {
 			Now:     s.now,
 			Prepare: func(ctx context.Context, owned []*membership.Owned) error { return s.lanes.Prepare(ctx, owned) },
 			Count:   s.countLimited,
-			Lag:     func() time.Duration { return s.trusted.Lag() },
+			Lag:     func() time.Duration { return s.Lag() },
 			Applied: func() string { return *s.applied.Load() },
 			Closed:  func() bool { return s.identity.Lost() != nil },
 		},
@@ -287,11 +289,8 @@ func (s *Store) Endpoints() []string { return append(s.servers.Endpoints(), s.me
 // err returns why the store does not work, which shows within a few seconds after a
 // server goes away.
 func (s *Store) err() error {
-	if s.closed.Load() {
-		return task.ErrClosed
-	}
-	if l := s.identity.Lost(); l != nil {
-		return l
+	if err := s.calls.Err(); err != nil {
+		return err
 	}
 	var err error
 	if why := s.servers.Absent.Load(); why != nil {
@@ -301,27 +300,6 @@ func (s *Store) err() error {
 		err = errors.Join(err, fmt.Errorf("%w: %w", task.ErrStoreUnfit, *why)) // another master can be away
 	}
 	return err
-}
-
-// call makes a call, unless s is closed. Close waits for calls, so no call makes
-// another one.
-func call[T any](ctx context.Context, s *Store, do func() (T, error)) (result T, err error) {
-	if err := ctx.Err(); err != nil {
-		return result, err
-	}
-	s.calls.RLock()
-	defer s.calls.RUnlock()
-	if s.closed.Load() {
-		return result, task.ErrClosed
-	}
-	if l := s.identity.Lost(); l != nil {
-		return result, l
-	}
-	done, err := do()
-	if err != nil {
-		return result, s.failure(err)
-	}
-	return done, nil
 }
 
 // failure translates the error of a whole call for its caller, and nil stays nil.
@@ -343,13 +321,9 @@ func (s *Store) failure(err error) error {
 func (s *Store) Close() error {
 	s.Release()
 	s.servers.Stop()
-	s.calls.Lock()
-	if s.closed.Load() {
-		s.calls.Unlock()
+	if !s.calls.Close() {
 		return nil
 	}
-	s.closed.Store(true)
-	s.calls.Unlock()
 	close(s.closing)
 	<-s.polled
 	s.servers.Close()

@@ -22,7 +22,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 }
 
 func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]store.Reply, error) {
-	return call(ctx, s, func() ([]store.Reply, error) {
+	return store.Call(ctx, &s.calls, func() ([]store.Reply, error) {
 		m := s.medium(ctx, now)
 		if err := kernel.Make(ctx, m, steps); err != nil {
 			return nil, err

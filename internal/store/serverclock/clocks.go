@@ -4,10 +4,13 @@
 package serverclock
 
 import (
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/internal/trustedclock"
 )
 
 // Clocks estimates the clocks of servers relative to the monotonic clock of
@@ -153,3 +156,58 @@ func (c *Clocks) Ahead(addr string, now time.Time) (by, unsure time.Duration) {
 	low, high := m-m/drift+b.low, m+m/drift+b.high
 	return time.Duration((low+high)/2 - now.UnixNano()), time.Duration((high - low) / 2)
 }
+
+// Times are the times of a store that servers keep, and a Store embeds them.
+type Times struct {
+	clocks    *Clocks
+	callers   bool // the callers' clock, which is that of this process, replaces those of the servers
+	trusted   *trustedclock.Clock
+	othersLag func() time.Duration
+}
+
+// NewTimes returns the times by the clocks of servers, unless callers is set. stepped is
+// called after a clock stepped ahead. othersLag returns how far the trusted time of other
+// nodes lags, because a node that starts after the step learns of it from heartbeats.
+func NewTimes(clocks *Clocks, callers bool, log *slog.Logger, stepped func(), othersLag func() time.Duration) *Times {
+	t, warn := &Times{clocks: clocks, callers: callers, othersLag: othersLag}, trustedclock.Warn(log)
+	t.trusted = trustedclock.NewWithin(func() (earliest, latest time.Time) { return t.bounds((*Clocks).Within) }, func(ahead time.Duration) {
+		warn(ahead)
+		stepped()
+	})
+	return t
+}
+
+func (t *Times) bounds(at func(*Clocks, time.Duration) (earliest, latest time.Time)) (earliest, latest time.Time) {
+	if t.callers {
+		return time.Now(), time.Now()
+	}
+	return at(t.clocks, t.clocks.Monotonic())
+}
+
+// Now returns the time by which tasks are due: the estimate of the earliest clock of
+// the servers, so that each of them accepts a claim of a task that is due by then.
+func (t *Times) Now() time.Time {
+	earliest, _ := t.bounds((*Clocks).At)
+	return earliest
+}
+
+// Latest returns the time from which the delays of requests count. No server's clock
+// is later, so an action with a delay never happens too early.
+func (t *Times) Latest() time.Time {
+	_, latest := t.bounds((*Clocks).At)
+	return latest
+}
+
+// Trusted returns the time by which tasks expire, records are removed and lost
+// leases are taken back. It equals Now, except for some time after the servers'
+// clocks stepped ahead, in which nodes extend the leases of attempts under way.
+func (t *Times) Trusted() time.Time {
+	now, others := t.trusted.Now(), t.Now().Add(-t.othersLag())
+	if others.Before(now) {
+		return others
+	}
+	return now
+}
+
+// Lag returns how far the trusted time lags.
+func (t *Times) Lag() time.Duration { return t.trusted.Lag() }

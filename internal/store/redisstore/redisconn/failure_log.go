@@ -3,19 +3,13 @@ package redisconn
 import (
 	"errors"
 	"io"
-	"log/slog"
 	"net"
-	"sync"
-	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// LogEvery is the shortest time between two log lines for the same
-// failure.
-const LogEvery = time.Minute
 
 // reaching names the failure of every call while servers are away. The watch asks all
 // servers, and logs the end of the failure when no call has failed for the time calm.
@@ -26,61 +20,22 @@ const (
 	calm     = 2 * CheckEvery
 )
 
-// FailureLog logs failures of actions that are tried again and again: the first
-// failure, then one line a minute, and the end. While Redis is away, all actions count
-// as one failure.
-type FailureLog struct {
-	logger *slog.Logger
+// FailureLog is a sparselog.Failures in which all actions count as one failure while Redis
+// is away.
+type FailureLog struct{ sparselog.Failures }
 
-	mu   sync.Mutex          // guards open
-	open map[string]*failure // the key is the action that fails
-}
-
-// failure is a failure that has not ended.
-type failure struct {
-	since, last time.Time // when it began, when it failed most recently
-	logged      time.Time // when it was logged most recently
-	leftOut     int       // lines since then
-}
-
-// Note notes the result of an action ("own shards"): it failed with err, or
-// succeeded if err is nil. args are attributes of the log line.
+// Note notes the result of an action: see sparselog.Failures.
 func (l *FailureLog) Note(action string, err error, args ...any) {
-	if LossOf(err) != nil {
-		return // the poll logs it once, for all calls that it fails
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil && Away(err) {
-		action = reaching
-	}
-	now := time.Now()
-	one, known := l.open[action]
 	switch {
-	case err == nil && (!known || action == reaching && now.Sub(one.last) < calm):
+	case LossOf(err) != nil: // the poll logs it once, for all calls that it fails
 		return
-	case err == nil:
-		delete(l.open, action)
-		end := now
-		if action == reaching {
-			end = one.last
-		}
-		l.logger.Info("can "+action+" again", "after", end.Sub(one.since).Round(time.Millisecond).String())
-		return
-	case !known:
-		if l.open == nil {
-			l.open = map[string]*failure{}
-		}
-		one = &failure{since: now}
-		l.open[action] = one
-	}
-	one.last = now
-	if now.Sub(one.logged) < LogEvery {
-		one.leftOut++
+	case err != nil && Away(err):
+		action = reaching
+	case err == nil && action == reaching:
+		l.End(action, calm)
 		return
 	}
-	l.logger.Warn("could not "+action, append(args, "error", err, "not_logged_before", one.leftOut)...)
-	one.logged, one.leftOut = now, 0
+	l.Failures.Note(action, err, args...)
 }
 
 // Away reports whether err means that a server cannot be reached, or cannot

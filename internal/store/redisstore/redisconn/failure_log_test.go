@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/task"
 )
 
 func TestALastingFailureIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &FailureLog{sparselog.Failures{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 		for range 1250 { // a little more than two minutes
 			all.Note("own shards", errors.New("no route"))
 			time.Sleep(100 * time.Millisecond)
@@ -39,7 +40,7 @@ func TestALastingFailureIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 func TestUnreachableServersCountAsOneFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &FailureLog{sparselog.Failures{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 		refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		for what, err := range map[string]error{
 			"own shards": refused, "read the settings": fmt.Errorf("%w: %w", task.ErrUnavailable, refused), "tell the others": io.EOF, "look": context.DeadlineExceeded,
@@ -72,7 +73,7 @@ func TestOnlyPassingErrorRepliesCountAsAway(t *testing.T) {
 func TestNoRecoveryIsLoggedWhileRedisReadsItsFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &FailureLog{sparselog.Failures{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 		for range 10 {
 			all.Note("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
 			time.Sleep(CheckEvery)

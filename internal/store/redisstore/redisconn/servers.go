@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/serverclock"
 	"github.com/foliot/foliot/internal/task"
@@ -85,7 +86,7 @@ func newServers(c Config) (*Servers, error) {
 	return &Servers{
 		conns: conns, Lifetime: conns.lifetime, end: conns.end, opened: time.Now(),
 		Client: client, Subscriber: subscriber, Keys: keyspace.NewKeys(cmp.Or(c.Prefix, keyspace.DefaultPrefix), o.SelectDB), Cluster: client.Mode() == rueidis.ClientModeCluster,
-		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
+		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), logger: c.Logger, Failures: &FailureLog{sparselog.Failures{Logger: c.Logger}},
 		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), Counters: newCounters(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
