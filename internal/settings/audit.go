@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
@@ -38,18 +37,6 @@ const (
 // MaxAuditEntries is the largest number of entries in the audit log. When one more
 // is added, a store removes the oldest, even if its retention has not ended.
 const MaxAuditEntries = 100_000
-
-// EncodeAuditEntry returns e as a store keeps it, without Seq.
-func EncodeAuditEntry(e *AuditEntry) []byte {
-	data, _ := json.Marshal(e) // marshalling texts and numbers cannot fail
-	return data
-}
-
-// DecodeAuditEntry is the inverse of EncodeAuditEntry.
-func DecodeAuditEntry(data []byte) (e AuditEntry, err error) {
-	err = json.Unmarshal(data, &e)
-	return e, err
-}
 
 // AuditFilter selects entries, all of them if its fields are zero.
 type AuditFilter struct {

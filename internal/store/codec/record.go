@@ -2,8 +2,10 @@ package codec
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -109,6 +111,26 @@ func Unwrap[T string | []byte](src T) (fields T, err error) {
 		return fields, fmt.Errorf("its first byte is %d, not %d: %w", src[0], Format, ErrDamaged)
 	}
 	return src[1:], nil
+}
+
+// EncodeAuditEntry returns an entry of the audit log as a store keeps it, without Seq.
+func EncodeAuditEntry(e *settings.AuditEntry) []byte {
+	data, _ := json.Marshal(e) // marshalling texts and numbers cannot fail
+	return append([]byte{Format}, data...)
+}
+
+// DecodeAuditEntry returns the entry that has this Seq.
+func DecodeAuditEntry(seq uint64, src []byte) (e settings.AuditEntry, err error) {
+	data, err := Unwrap(src)
+	if err == nil {
+		if err = json.Unmarshal(data, &e); err != nil {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	if e.Seq = seq; err != nil {
+		err = fmt.Errorf("entry %d of the audit log: %w", seq, err)
+	}
+	return e, err
 }
 
 // otherQueue stands for a queue with which a filter does not match.

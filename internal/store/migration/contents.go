@@ -80,7 +80,7 @@ func (m *Migration) read(ctx context.Context, s Store, use func(context.Context,
 	}
 	log, err := auditOf(ctx, s)
 	for i := range log {
-		add(sum, settings.EncodeAuditEntry(&log[i]))
+		add(sum, codec.EncodeAuditEntry(&log[i]))
 	}
 	c.Settings, c.Audit, c.Checksum = len(all), len(log), hex.EncodeToString(sum.Sum(nil))
 	return c, err

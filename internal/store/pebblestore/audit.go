@@ -18,7 +18,7 @@ import (
 func (c *committer) record(e *settings.AuditEntry) error {
 	c.entry++
 	b := c.open()
-	err := b.Set(appendAuditKey(nil, c.entry), append([]byte{codec.Format}, settings.EncodeAuditEntry(e)...), nil)
+	err := b.Set(appendAuditKey(nil, c.entry), codec.EncodeAuditEntry(e), nil)
 	if c.entry > settings.MaxAuditEntries {
 		err = errors.Join(err, b.Delete(appendAuditKey(nil, c.entry-settings.MaxAuditEntries), nil))
 	}
@@ -44,21 +44,11 @@ func appendAuditKey(dst []byte, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, auditPrefix...), number)
 }
 
-func parseAuditEntry(key, value []byte) (e settings.AuditEntry, err error) {
-	data, err := codec.Unwrap(value)
-	if err == nil && len(key) != len(auditPrefix)+8 {
-		err = errDamaged
+func parseAuditEntry(key, value []byte) (settings.AuditEntry, error) {
+	if len(key) != len(auditPrefix)+8 {
+		return settings.AuditEntry{}, fmt.Errorf("audit entry %q: %w", key, errDamaged)
 	}
-	if err == nil {
-		if e, err = settings.DecodeAuditEntry(data); err != nil {
-			err = fmt.Errorf("%w: %w", errDamaged, err)
-		}
-	}
-	if err != nil {
-		return settings.AuditEntry{}, fmt.Errorf("audit entry %q: %w", key, err)
-	}
-	e.Seq = binary.BigEndian.Uint64(key[len(auditPrefix):])
-	return e, nil
+	return codec.DecodeAuditEntry(binary.BigEndian.Uint64(key[len(auditPrefix):]), value)
 }
 
 // Audit implements store.SettingsStore.

@@ -19,7 +19,7 @@ import "github.com/foliot/foliot/internal/store/kernel"
 //	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; no key if none;
 //	                                                   also the number of unfinished occurrences of a schedule
 //	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see settings.EncodeSetting
-//	audit/<number, 8 bytes>                            format byte, an audit entry: see settings.EncodeAuditEntry
+//	audit/<number, 8 bytes>                            format byte, an audit entry: see codec.EncodeAuditEntry
 //
 // Records and counts begin with the same format byte as bodies, settings and
 // audit entries: codec.Format.

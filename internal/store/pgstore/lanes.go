@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/lowwater"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -21,31 +20,27 @@ type head struct {
 // readHeads finds the lanes by one look at the index for each.
 const readHeads = `
 WITH RECURSIVE h AS (
-	SELECT n.* FROM unnest($1::smallint[]) s(n), LATERAL (
+	SELECT n.* FROM shard s, LATERAL (
 		SELECT shard, lane, look, key, record FROM task WHERE shard = s.n AND lane IS NOT NULL ORDER BY shard, lane, look, key LIMIT 1) n
+	WHERE $1::smallint[] IS NULL OR s.n = ANY($1)
 	UNION ALL
 	SELECT n.* FROM h, LATERAL (
 		SELECT shard, lane, look, key, record FROM task WHERE shard = h.shard AND lane > h.lane ORDER BY shard, lane, look, key LIMIT 1) n
 ) SELECT shard, look, key, record FROM h`
 
-// heads returns the first tasks of the lanes in shards, waiting or running.
+// heads returns the first tasks of the lanes in shards, nil for all, waiting or running.
 func (s *Store) heads(ctx context.Context, shards []int16) ([]head, error) {
 	return query(ctx, s, func(row pgx.CollectableRow) (h head, err error) {
 		var key string
-		var look int64
 		var data []byte
-		if err := row.Scan(&h.shard, &look, &key, &data); err != nil {
+		if err := row.Scan(&h.shard, &h.Due, &key, &data); err != nil {
 			return h, err
 		}
-		k, err := parseKey(key)
-		if err != nil {
-			return h, err
+		var f found
+		if f.decode(key, data, nil); f.err == nil {
+			h.Name, h.Lane = f.task.Name, f.task.Lane()
 		}
-		t, err := codec.DecodeRecord(k, data)
-		if err == nil {
-			h.Entry = task.Entry{Name: k.Name, Lane: t.Lane(), Due: task.Millis(look)}
-		}
-		return h, err
+		return h, f.err
 	}, readHeads, shards)
 }
 

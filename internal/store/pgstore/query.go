@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -115,7 +114,7 @@ func (s *Store) tasks(ctx context.Context, keys []task.Key, bodies bool) ([]*tas
 
 // Lanes implements kernel.Reader.
 func (r reader) Lanes(ctx context.Context, read kernel.LaneRead) (kernel.Lanes, error) {
-	found, err := r.heads(ctx, r.all())
+	found, err := r.heads(ctx, nil)
 	all := kernel.Lanes{End: math.MaxInt64, Examined: len(found)}
 	for _, h := range found {
 		if h.Due <= read.Until && read.Selects(h.Lane) {
@@ -157,16 +156,3 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 // byPosition scans the columns of a row into the fields of a struct.
 func byPosition[T any](row pgx.CollectableRow) (T, error) { return pgx.RowToStructByPos[T](row) }
-
-// decode decodes a record that a statement returned.
-func decode(key string, data []byte, until *int64) (found, error) {
-	k, err := parseKey(key)
-	if err != nil {
-		return found{}, err
-	}
-	var f found
-	if f.task, err = codec.DecodeRecord(k, data); err == nil {
-		f.take(until)
-	}
-	return f, err
-}

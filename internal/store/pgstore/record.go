@@ -120,11 +120,7 @@ func (s *Store) read(ctx context.Context, keys []task.Key, bodies []bool) ([]fou
 			return struct{}{}, err
 		}
 		k, _ := parseKey(key)
-		if data != nil {
-			f.task, f.err = codec.DecodeRecord(k, data)
-		}
-		if f.err == nil {
-			f.take(until)
+		if f.decode(key, data, until); f.err == nil {
 			f.err = s.pend(k, &f, pending)
 		}
 		for _, i := range at[key] {
@@ -135,9 +131,14 @@ func (s *Store) read(ctx context.Context, keys []task.Key, bodies []bool) ([]fou
 	return all, err
 }
 
-// take moves the body out of a decoded record, and sets the end of its lease.
-func (f *found) take(until *int64) {
-	if f.task == nil { // only pending operations have it
+// decode decodes a record, nil if only pending operations have it. It moves the body out
+// of it, and sets the end of its lease.
+func (f *found) decode(key string, data []byte, until *int64) {
+	k, err := parseKey(key)
+	if err == nil && data != nil {
+		f.task, err = codec.DecodeRecord(k, data)
+	}
+	if f.err = err; f.task == nil {
 		return
 	}
 	f.inline, f.task.Request.Body = f.task.Request.Body, nil

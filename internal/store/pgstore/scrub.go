@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,25 +17,22 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 			s.abandoned.Begin()
 		}
 		limit = max(limit, 1)
-		type row struct {
-			key   string
-			data  []byte
-			until *int64
-		}
-		rows, err := query(ctx, s, func(r pgx.CollectableRow) (one row, err error) {
-			err = r.Scan(&one.key, &one.data, &one.until)
-			return one, err
+		rows, err := query(ctx, s, func(row pgx.CollectableRow) (f found, err error) {
+			var data []byte
+			var until *int64
+			if err = row.Scan(&done.Next, &data, &until); err == nil {
+				f.decode(done.Next, data, until)
+			}
+			return f, err
 		}, `SELECT key, record, until FROM task LEFT JOIN lease USING (key) WHERE key > $1 AND record IS NOT NULL ORDER BY key LIMIT $2`, cursor, limit)
 		if err != nil {
 			return done, err
 		}
-		for _, r := range rows {
-			done.Examined++
-			done.Next = r.key
-			f, err := decode(r.key, r.data, r.until)
-			if err != nil {
-				return done, fmt.Errorf("scrub: %w", err)
+		for _, f := range rows {
+			if f.err != nil {
+				return done, f.err
 			}
+			done.Examined++
 			back, lost := s.abandoned.Find(now, f.task)
 			if !lost {
 				continue

@@ -67,11 +67,11 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 	if err != nil {
 		return settings.EditReply{}, nil, err
 	}
-	switch e := e.(type) {
-	case settings.Note:
-		return settings.EditReply{}, have, s.audit(ctx, tx, e...)
-	case settings.DropNamespace:
-		field := settings.SettingKey{Kind: settings.NamespaceKind, Name: e.Name}.Field()
+	if note, is := e.(settings.Note); is {
+		return settings.EditReply{}, have, s.audit(ctx, tx, note...)
+	}
+	if drop, is := e.(settings.DropNamespace); is {
+		field := settings.SettingKey{Kind: settings.NamespaceKind, Name: drop.Name}.Field()
 		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
 			return settings.EditReply{}, nil, err
 		}
@@ -80,21 +80,17 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 			return settings.EditReply{}, nil, err
 		}
 		for q, c := range counts {
-			if q.Namespace == e.Name {
-				e.Count(q.Queue, c)
+			if q.Namespace == drop.Name {
+				drop.Count(q.Queue, c)
 			}
 		}
 		waiting := task.Counts{}
-		if err := tx.QueryRow(ctx, "SELECT count(*) FROM task WHERE pending IS NOT NULL AND key >= $1 || '/' AND key < $1 || '0'", &s.schema, e.Name).Scan(&waiting.States[task.Scheduled]); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT count(*) FROM task WHERE pending IS NOT NULL AND key >= $1 || '/' AND key < $1 || '0'", &s.schema, drop.Name).Scan(&waiting.States[task.Scheduled]); err != nil {
 			return settings.EditReply{}, nil, err
 		}
-		e.Count(task.DefaultQueue, waiting)
-		return s.apply(ctx, tx, now, e, have)
+		drop.Count(task.DefaultQueue, waiting)
+		e = drop
 	}
-	return s.apply(ctx, tx, now, e, have)
-}
-
-func (s *Store) apply(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit, have *configuration) (settings.EditReply, *configuration, error) {
 	changes, refusal := e.Apply(now, have.settings)
 	if refusal != nil || len(changes) == 0 {
 		return settings.EditReply{Err: refusal}, have, nil
@@ -114,7 +110,7 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, now task.Millis, e setting
 			return settings.EditReply{}, nil, err
 		}
 	}
-	_, err := tx.Exec(ctx, "UPDATE version SET settings = $1", &s.schema, next.version)
+	_, err = tx.Exec(ctx, "UPDATE version SET settings = $1", &s.schema, next.version)
 	if entry, ok := settings.AuditEdit(now, settings.ActorOf(ctx), e, changes); ok && err == nil {
 		err = s.audit(ctx, tx, entry)
 	}
@@ -142,23 +138,13 @@ func (s *Store) adopt(c *configuration) {
 func (s *Store) reload(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	_, err := s.reloadLocked(ctx)
-	return err
-}
-
-// reloadLocked reads the settings if their version has changed, and reports whether
-// it had.
-func (s *Store) reloadLocked(ctx context.Context) (changed bool, err error) {
-	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
-		have := s.settings.Load()
-		next, err := s.readSettings(ctx, tx, have, "")
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		next, err := s.readSettings(ctx, tx, s.settings.Load(), "")
 		if err == nil {
-			changed = next.version != have.version
 			s.adopt(next)
 		}
 		return err
 	})
-	return changed, err
 }
 
 // readSettings returns the settings, which are have if they have its version.
@@ -189,7 +175,7 @@ func (s *Store) readSettings(ctx context.Context, tx pgx.Tx, have *configuration
 
 func (s *Store) audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditEntry) error {
 	for i := range entries {
-		if _, err := tx.Exec(ctx, "INSERT INTO audit (entry) VALUES ($1)", &s.schema, append([]byte{codec.Format}, settings.EncodeAuditEntry(&entries[i])...)); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO audit (entry) VALUES ($1)", &s.schema, codec.EncodeAuditEntry(&entries[i])); err != nil {
 			return err
 		}
 	}
@@ -200,19 +186,12 @@ func (s *Store) audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditE
 // readLog returns entries of the audit log.
 func (s *Store) readLog(ctx context.Context, sql string, args ...any) ([]settings.AuditEntry, error) {
 	return query(ctx, s, func(row pgx.CollectableRow) (e settings.AuditEntry, err error) {
-		var seq int64
+		var seq uint64
 		var data []byte
-		if err = row.Scan(&seq, &data); err != nil {
-			return e, err
+		if err = row.Scan(&seq, &data); err == nil {
+			e, err = codec.DecodeAuditEntry(seq, data)
 		}
-		if data, err = codec.Unwrap(data); err == nil {
-			e, err = settings.DecodeAuditEntry(data)
-		}
-		if err != nil {
-			return e, fmt.Errorf("entry %d of the audit log: %w: %w", seq, codec.ErrDamaged, err)
-		}
-		e.Seq = uint64(seq)
-		return e, nil
+		return e, err
 	}, sql, args...)
 }
 

@@ -156,6 +156,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: unapplied{keys: map[string]bool{}, news: make(chan struct{}, 1)},
 	}
+	s.calls.Failure = s.failure
 	s.last = nothingSeen
 	s.folded.Store(ref(nothingSeen))
 	s.busy.Store(-int64(busyFor))
@@ -222,15 +223,6 @@ func (s *Store) open(ctx context.Context) error {
 func (s *Store) Join() { s.member.Join() }
 
 func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
-
-// all returns the numbers of all shards.
-func (s *Store) all() []int16 {
-	all := make([]int16, s.shards)
-	for i := range all {
-		all[i] = int16(i)
-	}
-	return all
-}
 
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {

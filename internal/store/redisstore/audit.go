@@ -43,14 +43,11 @@ func (s *Store) readLog(ctx context.Context, command redisconn.Command) ([]setti
 	}
 	entries := make([]settings.AuditEntry, len(found))
 	for i, x := range found {
-		data, err := codec.Unwrap([]byte(x.FieldValues["e"]))
+		seq, err := seqOf(x.ID)
 		if err == nil {
-			entries[i], err = settings.DecodeAuditEntry(data)
+			entries[i], err = codec.DecodeAuditEntry(seq, []byte(x.FieldValues["e"]))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("entry %s of the audit log: %w: %w", x.ID, codec.ErrDamaged, err)
-		}
-		if entries[i].Seq, err = seqOf(x.ID); err != nil {
 			return nil, err
 		}
 	}

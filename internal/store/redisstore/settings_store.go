@@ -123,7 +123,7 @@ func (s *Store) configureRun(version string, entries []settings.AuditEntry) redi
 	k := s.servers.Keys
 	args := []string{version, versionAfter(version), strconv.Itoa(len(entries)), strconv.Itoa(settings.MaxAuditEntries), s.servers.Identity, s.servers.Counters.Field}
 	for i := range entries {
-		args = append(args, string(append([]byte{codec.Format}, settings.EncodeAuditEntry(&entries[i])...)))
+		args = append(args, string(codec.EncodeAuditEntry(&entries[i])))
 	}
 	return redisconn.Run{Keys: []string{k.Settings, k.SettingsLog, k.SettingsID, k.Edits}, Args: args}
 }
