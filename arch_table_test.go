@@ -271,7 +271,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/store/serverclock", may: []string{"internal/trustedclock"},
-		why:   "the clocks of servers are a function of their replies: the requests are made above",
+		why: "the clocks of servers are a function of their replies: the requests are made above",
 	},
 	{
 		path: "internal/store/redisstore/redisconn", may: []string{"internal/bytesize", "internal/sparselog", "internal/task", "internal/store/codec", "internal/store/redisstore/keyspace", "internal/store/serverclock"},
