@@ -17,10 +17,10 @@ var documents = []struct {
 	all   bool   // the files must show each block of Go in the page
 }{
 	{"../../docs/idle.md", "*.go", true},
-	{"../../docs/embedding.md", "../embed/*/*.go ../../example*_test.go", true},
-	{"../../docs/postgres.md", "../embed/*/*.go ../../example*_test.go", true},
-	{"../../docs/recipes.md", "../embed/*/*.go ../../example*_test.go", false},
-	{"../../README.md", "../embed/*/*.go ../../example*_test.go", false},
+	{"../../docs/embedding.md", "../embed/*/*.go ../../example*_test.go ../../postgres/example*_test.go", true},
+	{"../../docs/postgres.md", "../embed/*/*.go ../../example*_test.go ../../postgres/example*_test.go", true},
+	{"../../docs/recipes.md", "../embed/*/*.go ../../example*_test.go ../../postgres/example*_test.go", false},
+	{"../../README.md", "../embed/*/*.go ../../example*_test.go ../../postgres/example*_test.go", false},
 }
 
 // shown is a block of Go in a page, below the line with its name.

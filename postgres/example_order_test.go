@@ -1,4 +1,4 @@
-package foliot_test
+package postgres_test
 
 import (
 	"context"
