@@ -170,7 +170,6 @@ type program struct {
 	s      *Store
 	random *rand.Rand
 	c      *pgx.Conn
-	n      int
 }
 
 func (p *program) hangUp() error {

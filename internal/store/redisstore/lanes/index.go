@@ -66,10 +66,6 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *re
 	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[bound]struct{}{}}, polled: make([]atomic.Int64, len(shards))}
 }
 
-func (x *Index) shard(key task.Key) *keyspace.Shard {
-	return x.shards[keyspace.ShardOf(key, len(x.shards))]
-}
-
 // Prepare reads the lanes of shards that this process has acquired, so that they
 // count as owned from then on.
 func (x *Index) Prepare(ctx context.Context, hs []*membership.Owned) error {
