@@ -235,8 +235,7 @@ type change struct {
 }
 
 // transact makes a change in the user's transaction, or else in one of its own, in one
-// round trip, and returns its rows. If ctx ends, the transaction goes on, because PostgreSQL would end the wait
-// for a standby with a commit that is not replicated.
+// round trip, and returns its rows.
 func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch change) ([]T, error) {
 	if tx := transactionOf(ctx); tx != nil {
 		if len(ch.shared) > 0 {
@@ -246,30 +245,75 @@ func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch ch
 		}
 		return run(ctx, s, tx, scan, ch.sql, ch.args...)
 	}
-	type result struct {
-		all []T
-		err error
-	}
 	pool := s.pool
 	if ch.how == synced {
 		pool = s.commits
 	}
+	return apart(ctx, s, pool, func(c *pgxpool.Conn) ([]T, error) { return transactOn(s, c, scan, ch) })
+}
+
+// apart uses a connection. If ctx ends, the use goes on, because PostgreSQL would end a
+// COMMIT's wait for a standby with a commit that is not replicated.
+func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(*pgxpool.Conn) (T, error)) (result T, err error) {
 	c, err := pool.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
-	done := make(chan result, 1)
+	type outcome struct {
+		result T
+		err    error
+	}
+	done := make(chan outcome, 1)
 	s.working.Go(func() {
 		defer c.Release() // closes the connection if a transaction is left
-		all, err := transactOn(s, c, scan, ch)
-		done <- result{all, err}
+		result, err := use(c)
+		done <- outcome{result, err}
 	})
 	select {
-	case r := <-done:
-		return r.all, r.err
+	case o := <-done:
+		return o.result, o.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return result, ctx.Err()
 	}
+}
+
+// durably makes a transaction of several statements that commits as a synced change does.
+func durably[T any](ctx context.Context, s *Store, do func(pgx.Tx) (T, error)) (T, error) {
+	return apart(ctx, s, s.commits, func(c *pgxpool.Conn) (result T, err error) {
+		tx, err := c.Begin(ctx)
+		if err != nil {
+			return result, err
+		}
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()              // unless it has committed
+		if result, err = do(tx); err == nil && s.config.Durability == strictLevel { // even if it changes nothing
+			_, err = tx.Exec(ctx, waitAnyway)
+		}
+		if err != nil {
+			return result, err
+		}
+		delete(c.Conn().PgConn().CustomData(), warned)
+		if err = tx.Commit(context.WithoutCancel(ctx)); err == nil {
+			err = s.notDurable(c)
+		}
+		return result, err
+	})
+}
+
+// waitAnyway gives a transaction that changes nothing a COMMIT that waits for a standby.
+const waitAnyway = "SELECT pg_logical_emit_message(true, 'foliot', '')::text"
+
+// notDurable returns an error at the level strict, unless the last COMMIT on a connection
+// has waited for a standby.
+func (s *Store) notDurable(c *pgxpool.Conn) error {
+	warning, _ := c.Conn().PgConn().CustomData()[warned].(string)
+	switch {
+	case s.config.Durability != strictLevel:
+	case warning != "":
+		return fmt.Errorf("%w: PostgreSQL committed with the warning %q", task.ErrNotDurable, warning)
+	case !s.waits.Load():
+		return fmt.Errorf("%w: synchronous_standby_names is empty, so PostgreSQL waits for no standby", task.ErrNotDurable)
+	}
+	return nil
 }
 
 func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch change) (all []T, err error) {
@@ -310,14 +354,12 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 		return nil, err
 	}
 	tag, err := r.Exec()
-	switch warning, _ := c.Conn().PgConn().CustomData()[warned].(string); {
+	switch {
 	case err != nil:
 	case tag.String() != "COMMIT":
 		err = fmt.Errorf("%w: PostgreSQL rolled the transaction back", task.ErrUnavailable)
-	case ch.how == synced && s.config.Durability == strictLevel && warning != "":
-		err = fmt.Errorf("%w: PostgreSQL committed with the warning %q", task.ErrNotDurable, warning)
-	case ch.how == synced && s.config.Durability == strictLevel && !s.waits.Load():
-		err = fmt.Errorf("%w: synchronous_standby_names is empty, so PostgreSQL waits for no standby", task.ErrNotDurable)
+	case ch.how == synced:
+		err = s.notDurable(c)
 	}
 	return all, err
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest/pgtest"
+	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -99,27 +102,59 @@ func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.
 	}
 	psql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
 	psql("SELECT pg_reload_conf()")
-	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel})
+	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel, Node: "a"})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	now := task.CeilMillis(s.Latest())
-	for range 2 {
-		ended := make(chan error, 1)
-		go func() {
+	requests := map[string]func() error{
+		"create": func() error {
 			_, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
-			ended <- err
-		}()
-		redistest.Until(t, "the request ends", func() bool {
-			psql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-			select {
-			case err = <-ended:
-				return true
-			default:
-				return false
+			return err
+		},
+		"edit": func() error {
+			_, err := s.Configure(t.Context(), now, []settings.Edit{settings.PutQueue{Queue: settings.QueueSettings{Namespace: task.DefaultNamespace, Name: "q"}}})
+			return err
+		},
+		"drain": func() error { return s.Drain(t.Context(), now, store.Drain{Node: s.config.Node, Force: true}) },
+	}
+	for name, request := range requests {
+		for range 2 {
+			ended := make(chan error, 1)
+			go func() { ended <- request() }()
+			redistest.Until(t, "the request ends", func() bool {
+				psql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+				select {
+				case err = <-ended:
+					return true
+				default:
+					return false
+				}
+			})
+			if !errors.Is(err, task.ErrNotDurable) {
+				t.Errorf("%s: %v", name, err)
 			}
-		})
-		if !errors.Is(err, task.ErrNotDurable) {
-			t.Errorf("got %v", err)
+			if name == "drain" { // the node is drained, which the second one finds
+				break
+			}
 		}
 	}
+}
+
+// A dump has the numbers of transactions of its server. In another server, they can be
+// in the future.
+func TestNewsOfARestoredDumpAreAddedUp(t *testing.T) {
+	url := migrated(t)
+	c, err := pgx.Connect(t.Context(), url)
+	fatal.If(t, err)
+	defer c.Close(t.Context())
+	_, err = c.Exec(t.Context(), `INSERT INTO news (xid, shard, node, news) VALUES ('9999999', 3, 'x', '[{"d": [{"Namespace": "default", "Queue": "q", "States": [5], "Bytes": 7}]}]')`)
+	fatal.If(t, err)
+	s, err := Open(t.Context(), Config{URL: url})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	redistest.Until(t, "the news are counted", func() bool {
+		var left, counted int
+		fatal.If(t, c.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM news), (SELECT coalesce(sum(n), 0) FROM count)").Scan(&left, &counted))
+		return left == 0 && counted == 12
+	})
 }

@@ -79,7 +79,7 @@ func (s *Store) listenAll(ctx context.Context) {
 const (
 	// probeEvery is how long a connection can be silent before this node sends itself a
 	// message, and probeWithin how long that one may take.
-	probeEvery, probeWithin = time.Minute, 5 * time.Second
+	probeEvery, probeWithin = 2 * time.Minute, 5 * time.Second
 )
 
 // errDeaf means that no message arrives, although LISTEN succeeded.

@@ -60,7 +60,7 @@ func (m *medium) Finish(ctx context.Context, steps []*step) error {
 	if m.config.Durability != strictLevel || m.foreign || !slices.ContainsFunc(steps, found) {
 		return nil
 	}
-	_, err := transact(ctx, m.Store, pgx.RowTo[string], change{how: synced, sql: "SELECT pg_logical_emit_message(true, 'foliot', '')::text"})
+	_, err := transact(ctx, m.Store, pgx.RowTo[string], change{how: synced, sql: waitAnyway})
 	return err
 }
 

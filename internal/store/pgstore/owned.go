@@ -16,7 +16,7 @@ func (s *Store) memberConfig() membership.Config {
 		Shards: s.shards, ShardOf: func(k task.Key) int { return int(s.shardOf(k)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(), BeatRenews: true,
 		Now:     s.now,
 		Lag:     func() time.Duration { return s.Lag() },
-		Applied: func() string { return s.settings.Load().version },
+		Applied: func() string { return *s.applied.Load() },
 		Closed:  func() bool { return false },
 		Prepare: s.prepare,
 		Note:    s.failures.Note,

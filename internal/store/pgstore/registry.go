@@ -375,21 +375,21 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 // Drain implements store.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error {
 	_, err := store.Call(ctx, &s.calls, func() (none struct{}, err error) {
-		return none, s.locked(ctx, func(tx pgx.Tx) error {
-			changed, refused := false, error(nil)
-			err := s.changeNodes(ctx, tx, func(all nodes, at task.Millis) nodes {
+		changed, refused := false, error(nil)
+		err = s.locked(ctx, func(tx pgx.Tx) error {
+			return s.changeNodes(ctx, tx, func(all nodes, at task.Millis) nodes {
 				if changed, refused = all.drain(d, s.silence(), at); !changed {
 					return nil
 				}
 				return all
 			})
-			if err = errors.Join(err, refused); err != nil || !changed {
-				return err
-			}
-			if _, err := tx.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', true)"); err != nil {
-				return err
-			}
-			return s.audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
+		})
+		if err = errors.Join(err, refused); err != nil || !changed {
+			return none, err
+		}
+		// Apart, because heartbeats do not wait for a standby.
+		return durably(ctx, s, func(tx pgx.Tx) (none struct{}, err error) {
+			return none, s.audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
 		})
 	})
 	if err == nil {

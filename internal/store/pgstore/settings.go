@@ -47,37 +47,33 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 	})
 }
 
-func (s *Store) editOnce(ctx context.Context, now task.Millis, e settings.Edit) (reply settings.EditReply, err error) {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	next := s.settings.Load()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-		reply, next, err = s.edit(ctx, tx, now, e)
-		return err
-	})
-	if err == nil {
-		s.adopt(next)
+// editOnce makes one edit. It reads the settings again, because another edit can follow
+// before this process has applied them.
+func (s *Store) editOnce(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
+	reply, err := durably(ctx, s, func(tx pgx.Tx) (settings.EditReply, error) { return s.edit(ctx, tx, now, e) })
+	if err != nil {
+		return reply, err
 	}
-	return reply, err
+	return reply, s.reload(ctx)
 }
 
-// edit makes one edit in a transaction, and returns the settings after it.
-func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit) (settings.EditReply, *configuration, error) {
+// edit makes one edit in a transaction.
+func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit) (settings.EditReply, error) {
 	have, err := s.readSettings(ctx, tx, s.settings.Load(), " FOR UPDATE")
 	if err != nil {
-		return settings.EditReply{}, nil, err
+		return settings.EditReply{}, err
 	}
 	if note, is := e.(settings.Note); is {
-		return settings.EditReply{}, have, s.audit(ctx, tx, note...)
+		return settings.EditReply{}, s.audit(ctx, tx, note...)
 	}
 	if drop, is := e.(settings.DropNamespace); is {
 		field := settings.SettingKey{Kind: settings.NamespaceKind, Name: drop.Name}.Field()
 		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
-			return settings.EditReply{}, nil, err
+			return settings.EditReply{}, err
 		}
 		counts, err := s.readCounts(ctx, tx)
 		if err != nil {
-			return settings.EditReply{}, nil, err
+			return settings.EditReply{}, err
 		}
 		for q, c := range counts {
 			if q.Namespace == drop.Name {
@@ -86,16 +82,15 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 		}
 		waiting := task.Counts{}
 		if err := tx.QueryRow(ctx, "SELECT count(*) FROM task WHERE pending IS NOT NULL AND key >= $1 || '/' AND key < $1 || '0'", &s.schema, drop.Name).Scan(&waiting.States[task.Scheduled]); err != nil {
-			return settings.EditReply{}, nil, err
+			return settings.EditReply{}, err
 		}
 		drop.Count(task.DefaultQueue, waiting)
 		e = drop
 	}
 	changes, refusal := e.Apply(now, have.settings)
 	if refusal != nil || len(changes) == 0 {
-		return settings.EditReply{Err: refusal}, have, nil
+		return settings.EditReply{Err: refusal}, nil
 	}
-	next := &configuration{versionAfter(have.version), have.settings.With(changes...)}
 	for _, c := range changes {
 		var err error
 		if c.Value == nil {
@@ -107,14 +102,14 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 			}
 		}
 		if err != nil {
-			return settings.EditReply{}, nil, err
+			return settings.EditReply{}, err
 		}
 	}
-	_, err = tx.Exec(ctx, "UPDATE version SET settings = $1", &s.schema, next.version)
+	_, err = tx.Exec(ctx, "UPDATE version SET settings = $1", &s.schema, versionAfter(have.version))
 	if entry, ok := settings.AuditEdit(now, settings.ActorOf(ctx), e, changes); ok && err == nil {
 		err = s.audit(ctx, tx, entry)
 	}
-	return settings.EditReply{Changes: changes}, next, err
+	return settings.EditReply{Changes: changes}, err
 }
 
 // versionAfter returns the version of settings that follow a version: a larger text.
@@ -128,13 +123,14 @@ func (s *Store) adopt(c *configuration) {
 	if c.version != s.settings.Load().version {
 		s.settings.Store(c)
 		s.Watchers.Settings(c.settings)
+		s.applied.Store(&c.version)
 		if s.member != nil {
 			s.member.WakeLoop() // sends a heartbeat, which confirms the version
 		}
 	}
 }
 
-// reload reads the settings if another node has changed them.
+// reload reads the settings if they have changed.
 func (s *Store) reload(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -125,7 +126,8 @@ type Store struct {
 	leases, ended look // of Reap and Sweep
 
 	settings    atomic.Pointer[configuration]
-	configuring sync.Mutex // held while settings are changed and the watcher is called
+	applied     atomic.Pointer[string] // the version that the watcher has seen
+	configuring sync.Mutex             // held while settings are read and the watcher is called
 	quotas      quota.Quotas
 	together    together
 	asks        atomic.Uint64 // numbers the asks for permits
@@ -198,6 +200,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.lease = time.Duration(lease) * time.Millisecond
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
+	s.applied.Store(new(string))
 	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
@@ -205,6 +208,12 @@ func (s *Store) open(ctx context.Context) error {
 	s.Times = serverclock.NewTimes(s.clocks, s.config.CallersClock, s.config.Logger, s.member.WakeLoop, s.member.OthersLag)
 	if s.config.CallersClock {
 		return s.member.TakeAll(ctx)
+	}
+	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
+	// to hand out: no snapshot would count them as seen.
+	const renumber = "UPDATE news SET xid = pg_current_xact_id() WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
+	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber}); err != nil {
+		return err
 	}
 	if err := s.poll(ctx); err != nil {
 		return err
