@@ -135,6 +135,11 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	}
 	_ = one.Close(ctx)
 	s.schema.name, s.channel, s.pooled = one.Schema, "foliot:"+one.Schema, one.Pooled
+	if !s.pooled { // poolers refuse it
+		// The planner expects many rows of statements that find few, and JIT would compile
+		// them for 200 ms each time.
+		c.ConnConfig.RuntimeParams["jit"] = "off"
+	}
 	ofURL := s.config.Pool == nil
 	if ofURL && !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode") {
 		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
@@ -323,7 +328,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	}
 	var b pgx.Batch
 	b.Queue("BEGIN")
-	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '20ms', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true)", string(how), statementEnds.String())
+	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '20ms', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true)", string(how), statementEnds.String())
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue(lockShared, ch.shared)
 	}

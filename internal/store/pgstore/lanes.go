@@ -30,7 +30,7 @@ WITH RECURSIVE h AS (
 
 // heads returns the first tasks of the lanes in shards, nil for all, waiting or running.
 func (s *Store) heads(ctx context.Context, shards []int16) ([]head, error) {
-	return query(ctx, s, func(row pgx.CollectableRow) (h head, err error) {
+	return transact(ctx, s, func(row pgx.CollectableRow) (h head, err error) {
 		var key string
 		var data []byte
 		if err := row.Scan(&h.shard, &h.Due, &key, &data); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) heads(ctx context.Context, shards []int16) ([]head, error) {
 			h.Name, h.Lane = f.task.Name, f.task.Lane()
 		}
 		return h, f.err
-	}, readHeads, shards)
+	}, change{how: unsynced, sql: readHeads, args: []any{shards}})
 }
 
 // added notes new entries of lanes, and notifies the owners of other shards.
