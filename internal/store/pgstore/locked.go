@@ -23,12 +23,16 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 	if since.IsZero() {
 		*since = time.Now()
 	}
+	most := dispatchWaits
+	if st.Kind == store.Change || st.Kind == store.Fire { // many nodes may fire a schedule at once
+		most = clientWaits
+	}
 	switch waited := time.Since(*since); {
 	case st.Kind == store.Claim: // the tasks that are claimed with it must not wait for it
 		m.unclaimable.add(st.Key)
 		return task.ErrLaneChanged
 	case st.Kind == store.Extension: // its holder tries again later
-	case st.Kind != store.Change && waited < dispatchWaits, st.Kind == store.Change && waited < clientWaits:
+	case waited < most:
 		return nil
 	case st.Kind == store.Change:
 		all, err := m.lockHolders(ctx)
