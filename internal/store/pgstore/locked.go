@@ -68,25 +68,21 @@ func (l *lockedTasks) has(k task.Key) bool {
 	return l.keys[k]
 }
 
-// Holder is a connection of the database whose transaction may hold up others.
-type Holder struct {
-	PID                      int
-	User, Application, State string // as in pg_stat_activity
-	For                      time.Duration
+// holder is a connection of the database whose transaction holds up others.
+type holder struct {
+	PID               int
+	User, Application string // as in pg_stat_activity
+	For               time.Duration
 }
 
-// holders returns the holders that fit a condition, the oldest first.
-func (s *Store) holders(ctx context.Context, where string) ([]Holder, error) {
-	rows, err := s.pool.Query(ctx, `SELECT pid, coalesce(usename, ''), application_name, coalesce(state, ''), (extract(epoch FROM clock_timestamp() - xact_start) * 1e9)::bigint
-		FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND `+where+" ORDER BY xact_start")
+// lockHolders returns the transactions that have changed or locked tasks, and wait for no
+// lock themselves, the oldest first.
+func (s *Store) lockHolders(ctx context.Context) ([]holder, error) {
+	rows, err := s.pool.Query(ctx, `SELECT pid, coalesce(usename, ''), application_name, (extract(epoch FROM clock_timestamp() - xact_start) * 1e9)::bigint
+		FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND pg_blocking_pids(pid) = '{}'
+			AND pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass('`+s.schema.name+`.task') AND mode <> 'AccessShareLock') ORDER BY xact_start`)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, byPosition[Holder])
-}
-
-// lockHolders returns the transactions that have changed or locked tasks, and wait for
-// no lock themselves.
-func (s *Store) lockHolders(ctx context.Context) ([]Holder, error) {
-	return s.holders(ctx, "pg_blocking_pids(pid) = '{}' AND pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass('"+s.schema.name+".task') AND mode <> 'AccessShareLock')")
+	return pgx.CollectRows(rows, byPosition[holder])
 }
