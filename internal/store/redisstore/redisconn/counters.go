@@ -28,6 +28,7 @@ type Counters struct {
 type Base struct {
 	count  int64 // the highest count that was confirmed
 	losses int64 // the number of losses that were noticed
+	low    int64 // the lowest count that was found after the last loss
 }
 
 func newCounters() *Counters {
@@ -50,12 +51,15 @@ func (c *Counters) See(key string, base Base, found, applied int64) {
 	defer c.mu.Unlock()
 	known := c.known[key]
 	switch {
+	case known.losses == base.losses+1 && found < min(base.count, known.low):
+		c.lost[key] += known.low - found
+		c.known[key] = Base{max(known.count, found+applied), known.losses, found}
 	case known.losses != base.losses:
 	case found < base.count:
 		c.lost[key] += known.count - found
-		c.known[key] = Base{found + applied, known.losses + 1}
+		c.known[key] = Base{found + applied, known.losses + 1, found}
 	case applied > 0: // without own changes, the found ones may not be confirmed
-		c.known[key] = Base{max(known.count, found+applied), known.losses}
+		c.known[key] = Base{max(known.count, found+applied), known.losses, known.low}
 	}
 }
 
