@@ -112,8 +112,8 @@ var problemTypes = []struct {
 	{"store_unfit", 503, "A Redis setting may lose tasks, so the store refuses new tasks. Existing tasks go on.", "Correct the setting that `foliot doctor` names. Repeating does not help."},
 	{"durability_not_met", 503, "The change was made, but too few replicas confirmed it.", "Repeat the request. A create without a name or an Idempotency-Key may be made twice then."},
 	{"unavailable", 503, "The store cannot be reached or has stopped, the server is stopping, or it is overloaded. A change may have been made.", "Repeat the request after `Retry-After`."},
-	{"store_replaced", 503, "The store, or a part of it, was emptied or replaced. The server stays closed.", "Restore the data, or accept the loss with `foliot redis accept-loss` and restart every server. Repeating does not help."},
-	{"settings_lost", 503, "The store has lost its settings, access tokens included. The server stays closed.", "Restore the data, or accept the loss with `foliot redis accept-loss` and restart every server. Repeating does not help."},
+	{"store_replaced", 503, "The store, or a part of it, was emptied or replaced. The server stays closed.", "Restore the data, or accept the loss, on Redis with `foliot redis accept-loss`, and restart every server. Repeating does not help."},
+	{"settings_lost", 503, "The store has lost its settings, access tokens included. The server stays closed.", "Restore the data, or accept the loss, on Redis with `foliot redis accept-loss`, and restart every server. Repeating does not help."},
 	{"internal", 500, "The server failed.", "Read its log."},
 }
 

@@ -47,12 +47,12 @@ var (
 	// ErrStoreReplaced means that all or some of the store's servers were emptied
 	// or replaced after this process opened the store, so it makes no more changes
 	// there. The error is an ErrUnavailable, because the data can come back.
-	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the Redis was emptied or replaced, or a part of it was, so this server refuses all requests. Restore the data of the Redis, " +
-		"and the server continues by itself. Or accept the loss with `foliot redis accept-loss`, and then restart every server"}
+	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the store, or a part of it, was emptied or replaced, so this server refuses all requests. Restore its data, " +
+		"and the server continues by itself. Or accept the loss, on Redis with `foliot redis accept-loss`, and then restart every server"}
 	// ErrSettingsLost means that the store has lost the settings, including the
 	// access tokens, and is an ErrUnavailable, like ErrStoreReplaced.
-	ErrSettingsLost error = &remedyError{ErrUnavailable, "the Redis has lost the settings and the access tokens, so this server refuses all requests. Restore the data of the Redis, " +
-		"and the server continues by itself. Or accept the loss with `foliot redis accept-loss`, and then restart every server"}
+	ErrSettingsLost error = &remedyError{ErrUnavailable, "the store has lost the settings and the access tokens, so this server refuses all requests. Restore its data, " +
+		"and the server continues by itself. Or accept the loss, on Redis with `foliot redis accept-loss`, and then restart every server"}
 	// ErrStoreUnfit means that a server that keeps the tasks has a setting with
 	// which tasks can be lost, since a change or a failover after this process
 	// opened the store. The error is an ErrFull, because the store accepts no new

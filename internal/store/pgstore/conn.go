@@ -133,8 +133,21 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	if err != nil {
 		return err
 	}
-	_ = one.Close(ctx)
+	defer func() { _ = one.Close(ctx) }()
 	s.schema.name, s.channel, s.pooled = one.Schema, "foliot:"+one.Schema, one.Pooled
+	if err := s.identify(ctx, one); err != nil {
+		return explain("open", c.ConnString(), err)
+	}
+	after := c.AfterConnect
+	c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) (err error) {
+		if after != nil {
+			err = after(ctx, conn)
+		}
+		if err == nil {
+			err = s.recognize(ctx, conn)
+		}
+		return err
+	}
 	if !s.pooled { // poolers refuse it
 		// The planner expects many rows of statements that find few, and JIT would compile
 		// them for 200 ms each time.

@@ -44,7 +44,8 @@
 // (poll.go). It reads the news by snapshots: transactions commit in another order than
 // they get their numbers. A crash of PostgreSQL or a failover may undo claims of tasks
 // that the marks have passed. It empties the unlogged table recovery, and then each node
-// acquires its shards again and reads the heads of all lanes.
+// acquires its shards again and reads the heads of all lanes. If the address leads to
+// another store later, or to an older copy, a node notices that (identity.go).
 //
 // # Durability
 //

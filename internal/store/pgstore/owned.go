@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -17,7 +19,7 @@ func (s *Store) memberConfig() membership.Config {
 		Now:     s.now,
 		Lag:     func() time.Duration { return s.Lag() },
 		Applied: func() string { return *s.applied.Load() },
-		Closed:  func() bool { return false },
+		Closed:  func() bool { return s.lost.Load() != nil },
 		Prepare: s.prepare,
 		Note:    s.failures.Note,
 		UntilNext: func(period time.Duration) time.Duration {
@@ -53,12 +55,21 @@ func (s *Store) owner(n int16) *string {
 }
 
 // prepare reads the first task of each lane in shards that this process has acquired. The
-// poll waits, so its next read of the news sees all that prepare has not seen.
+// poll waits, so its next read of the news sees all that prepare has not seen. That one
+// reads all news, because another server can hand out numbers of transactions again that
+// s.last has seen.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	s.polling.Lock()
 	defer s.polling.Unlock()
+	s.last = nothingSeen
 	s.folded.Store(ref(nothingSeen))
 	s.acquired.Store(int64(time.Since(s.opened)))
+	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
+	// to hand out: no snapshot would count them as seen.
+	const renumber = "UPDATE news SET xid = pg_current_xact_id() WHERE shard = ANY($1::smallint[]) AND xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
+	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{numbersOf(owned)}}); err != nil {
+		return err
+	}
 	heads, err := s.heads(ctx, numbersOf(owned))
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ const (
 )
 
 // standing is what each reply has: see answer.
-const standing = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT settings FROM version), current_setting('synchronous_standby_names') <> ''`
+const standing = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT settings FROM version), current_setting('synchronous_standby_names') <> '', ` + identity
 
 // readNews reads the news of shards in transactions that the read before has not seen.
 const readNews = `
@@ -40,19 +40,25 @@ FROM (SELECT) one LEFT JOIN news n ON n.shard = ANY($1::smallint[]) AND n.node <
 
 // answer is the part of a reply that all have.
 type answer struct {
-	sent    time.Duration
-	micros  int64  // the server's clock
-	version string // of the settings
-	waits   bool   // commits wait for a standby
+	sent     time.Duration
+	micros   int64  // the server's clock
+	version  string // of the settings
+	waits    bool   // commits wait for a standby
+	identity string // of the store
 }
 
 func (s *Store) asked() *answer { return &answer{sent: s.clocks.Monotonic()} }
 
-func (s *Store) answered(a *answer) {
+// answered notes a reply, or the error in its place.
+func (s *Store) answered(a *answer, err error) error {
+	if err = s.compare(a.identity, err); err != nil {
+		return err
+	}
 	s.clocks.Observe("", a.micros, a.sent, s.clocks.Monotonic())
 	s.waits.Store(a.waits)
 	s.replied.Store(int64(time.Since(s.opened)))
 	s.absent.Store(nil)
+	return nil
 }
 
 // poll reads the news, and the settings if they have changed.
@@ -64,7 +70,7 @@ func (s *Store) poll(ctx context.Context) error {
 	next, reply := "", s.asked()
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var data []byte
-		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &next, &data); err != nil || data == nil {
+		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &next, &data); err != nil || data == nil {
 			return none, err
 		}
 		var list []news
@@ -79,10 +85,9 @@ func (s *Store) poll(ctx context.Context) error {
 		}
 		return none, err
 	}, readNews, s.numbers(), s.last, s.node)
-	if err != nil {
+	if err = s.answered(reply, err); err != nil {
 		return err
 	}
-	s.answered(reply)
 	s.last = next
 	if len(entries)+len(pending) > 0 {
 		s.worked()

@@ -83,6 +83,9 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 			})
 		})
 	}
+	if err == nil && mode <= membership.Leave {
+		r.beaten = n.Now
+	}
 	n.Peers = all.peers(n.Now, silence, mode == membership.ReadAll)
 	return n, err
 }
@@ -96,7 +99,7 @@ WITH begin AS MATERIALIZED (
 ), renewed AS (
 	UPDATE node SET about = $4, beat = ` + serverTime + `, until = ` + serverTime + ` + $5
 	FROM begin WHERE process = $3 AND until > 0 AND NOT twin RETURNING process
-) SELECT ` + standing + `, (SELECT jsonb_agg(node) FROM node), coalesce((SELECT id FROM recovery), ''), EXISTS (SELECT FROM renewed),
+) SELECT ` + standing + `, (SELECT coalesce(jsonb_agg(node), '[]') FROM node), coalesce((SELECT id FROM recovery), ''), EXISTS (SELECT FROM renewed),
 	EXISTS (SELECT FROM news n WHERE n.shard = ANY($1::smallint[]) AND ` + unseen + `)`
 
 // renew sends a heartbeat. It returns no nodes if the heartbeat needs the lock of the nodes.
@@ -110,22 +113,23 @@ func (r registry) renew(ctx context.Context, self *membership.Peer) (all nodes, 
 	var renewed, stirred bool
 	reply := r.asked()
 	err = r.pool.QueryRow(ctx, renewNode, &r.schema, r.numbers(), r.folded.Load(), self.Process(), about, r.lease.Milliseconds()).
-		Scan(&reply.micros, &reply.version, &reply.waits, &data, &recovery, &renewed, &stirred)
-	if err != nil {
+		Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &data, &recovery, &renewed, &stirred)
+	if err = r.answered(reply, err); err != nil {
 		return nil, 0, err
 	}
-	if r.answered(reply); stirred {
+	if stirred {
 		r.stirred.Store(true)
 	}
 	if stirred || reply.version != r.settings.Load().version {
 		r.wakePoll()
 	}
 	now = task.Millis(reply.micros / 1000)
-	if !renewed || recovery != r.recovery {
-		return nil, now, nil
-	}
 	if err = json.Unmarshal(data, &all); err != nil {
 		return nil, now, err
+	}
+	r.noteRollback(all, now)
+	if !renewed || recovery != r.recovery {
+		return nil, now, nil
 	}
 	for _, n := range all {
 		if n.Process == self.Process() {
@@ -155,6 +159,9 @@ func (s *Store) readNodes(ctx context.Context, db rower) (all nodes, now task.Mi
 // process stands still. A standby need not have it, because after a failover all
 // nodes acquire their shards again.
 func (s *Store) locked(ctx context.Context, do func(pgx.Tx) error) error {
+	if err := s.isLost(); err != nil {
+		return err
+	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, lockNodes, &s.schema)
 		if err == nil {

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -96,7 +95,8 @@ type Store struct {
 	pool    *pgxpool.Pool // of reads, and of writes that wait for nothing
 	commits *pgxpool.Pool // of the changes whose commit waits
 	schema  schema
-	pooled  bool // a pooler is between this process and the server
+	pooled  bool   // a pooler is between this process and the server
+	id      string // the identity of the store
 	shards  int
 	lease   time.Duration // of shards
 	node    string        // this process, in the news that it writes
@@ -117,6 +117,9 @@ type Store struct {
 	acquired    atomic.Int64          // when it acquired shards, after opened
 	waits       atomic.Bool           // commits wait for a standby
 	recovery    string                // of the server, as the last heartbeat found it; the loop of member uses it
+	beaten      task.Millis           // when the last heartbeat was written; the loop of member uses it
+	rollbacks   atomic.Uint64         // see store.Membership
+	lost        atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
 	polling sync.Mutex             // guards last, and is held while the news are read
 	last    string                 // the snapshot of the last read of the news
@@ -158,7 +161,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: unapplied{keys: map[string]bool{}, news: make(chan struct{}, 1)},
 	}
-	s.calls.Failure = s.failure
+	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
 	s.last = nothingSeen
 	s.folded.Store(ref(nothingSeen))
 	s.busy.Store(-int64(busyFor))
@@ -190,15 +193,6 @@ func (s *Store) disconnect() {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	found, lease := 0, int64(0)
-	err := s.pool.QueryRow(ctx, "SELECT format, shards, lease FROM meta", &s.schema).Scan(&found, &s.shards, &lease)
-	switch {
-	case err != nil:
-		return err
-	case found != Format:
-		return wrongFormat(found)
-	}
-	s.lease = time.Duration(lease) * time.Millisecond
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	s.applied.Store(new(string))
 	if err := s.reload(ctx); err != nil {
@@ -208,12 +202,6 @@ func (s *Store) open(ctx context.Context) error {
 	s.Times = serverclock.NewTimes(s.clocks, s.config.CallersClock, s.config.Logger, s.member.WakeLoop, s.member.OthersLag)
 	if s.config.CallersClock {
 		return s.member.TakeAll(ctx)
-	}
-	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
-	// to hand out: no snapshot would count them as seen.
-	const renumber = "UPDATE news SET xid = pg_current_xact_id() WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
-	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber}); err != nil {
-		return err
 	}
 	if err := s.poll(ctx); err != nil {
 		return err
@@ -236,7 +224,7 @@ func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
-	st.Err = s.calls.Err()
+	st.Err, st.Rollbacks = s.calls.Err(), s.rollbacks.Load()
 	if why := s.absent.Load(); st.Err == nil && why != nil && *why != nil {
 		st.Err = s.failure(*why)
 	}
