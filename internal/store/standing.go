@@ -1,6 +1,10 @@
 package store
 
-import "github.com/foliot/foliot/internal/settings"
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+)
 
 // Standing is a process's view of a store.
 type Standing struct {
@@ -22,6 +26,17 @@ type Standing struct {
 	Shared bool // other processes can use the store
 
 	Membership
+
+	Postgres *Postgres // nil for other stores
+}
+
+// Postgres is a node's view of its PostgreSQL.
+type Postgres struct {
+	NotListening bool // the node gets no messages of other nodes, although no pooler is in between
+
+	// OldestSnapshot is the age of the oldest transaction with a snapshot, among those
+	// that the user may see. It is at most a few minutes old.
+	OldestSnapshot time.Duration
 }
 
 // Membership is a node's view of its part in a cluster.

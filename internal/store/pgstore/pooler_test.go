@@ -1,8 +1,9 @@
 package pgstore
 
 import (
-	"log/slog"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
@@ -45,18 +46,24 @@ func TestThroughAPooler(t *testing.T) {
 		fatal.If(t, err)
 		defer func() { fatal.If(t, s.Close()) }()
 		j.Await(t, `level=WARN msg="could not listen to the other nodes" error="PostgreSQL delivers no messages: a pooler in transaction mode drops them`)
-		if !s.pooled || s.listeners.hears.Load() {
+		if !s.pooled || s.listeners.hears.Load() || s.Standing().Postgres.NotListening {
 			t.Error("the pooler was not noticed")
 		}
 	})
 }
 
-// Messages are missed only if the server does not deliver them.
+// Messages are missed only if the server does not deliver them, and while the connection
+// that receives them is away.
 func TestANodeHearsItself(t *testing.T) {
-	s, err := Open(t.Context(), Config{URL: migrated(t), Logger: slog.New(slog.DiscardHandler)})
+	s, err := Open(t.Context(), Config{URL: migrated(t), Embedded: true})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
-	redistest.Until(t, "it hears", s.listeners.hears.Load)
+	for range 2 {
+		redistest.Until(t, "it hears", func() bool { return !s.Standing().Postgres.NotListening })
+		_, err := s.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1", "LISTEN "+pgx.Identifier{s.channel}.Sanitize())
+		fatal.If(t, err)
+		redistest.Until(t, "it knows that it hears nothing", func() bool { return s.Standing().Postgres.NotListening })
+	}
 	if s.pooled {
 		t.Error("there is no pooler")
 	}

@@ -92,7 +92,7 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 
 // renewNode is a heartbeat. It changes nothing if the process has lost its lease or its name.
 // It also reads what an idle node needs to know, because it is the only statement that such a
-// node makes.
+// node makes. Now and then it looks for the oldest snapshot.
 const renewNode = `
 WITH begin AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)
@@ -100,6 +100,10 @@ WITH begin AS MATERIALIZED (
 	UPDATE node SET about = $4, beat = ` + serverTime + `, until = ` + serverTime + ` + $5
 	FROM begin WHERE process = $3 AND until > 0 AND NOT twin RETURNING process
 ) SELECT ` + standing + `, (SELECT coalesce(jsonb_agg(node), '[]') FROM node), coalesce((SELECT id FROM recovery), ''), EXISTS (SELECT FROM renewed),
+	CASE WHEN $6 THEN (
+		SELECT coalesce(max(extract(epoch FROM clock_timestamp() - began) * 1e9), 0)::bigint FROM (
+			SELECT xact_start FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND datname = current_database() AND backend_type = 'client backend'
+			UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) t(began)) END,
 	EXISTS (SELECT FROM news n WHERE n.shard = ANY($1::smallint[]) AND ` + unseen + `)`
 
 // renew sends a heartbeat. It returns no nodes if the heartbeat needs the lock of the nodes.
@@ -111,11 +115,16 @@ func (r registry) renew(ctx context.Context, self *membership.Peer) (all nodes, 
 	var data []byte
 	var recovery string
 	var renewed, stirred bool
-	reply := r.asked()
-	err = r.pool.QueryRow(ctx, renewNode, &r.schema, r.numbers(), r.folded.Load(), self.Process(), about, r.lease.Milliseconds()).
-		Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &data, &recovery, &renewed, &stirred)
+	var oldest *time.Duration
+	reply, examine := r.asked(), r.examined.IsZero() || time.Since(r.examined) > probeEvery
+	err = r.pool.QueryRow(ctx, renewNode, &r.schema, r.numbers(), r.folded.Load(), self.Process(), about, r.lease.Milliseconds(), examine).
+		Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &data, &recovery, &renewed, &oldest, &stirred)
 	if err = r.answered(reply, err); err != nil {
 		return nil, 0, err
+	}
+	if oldest != nil {
+		r.examined = time.Now()
+		r.oldest.Store(int64(*oldest))
 	}
 	if stirred {
 		r.stirred.Store(true)

@@ -138,6 +138,37 @@ func TestATakeoverEndsALease(t *testing.T) {
 	beat(1, membership.Moved)
 }
 
+// A heartbeat looks for the oldest snapshot now and then.
+func TestAHeartbeatFindsTheOldestSnapshot(t *testing.T) {
+	all, peers := outsiders(t, "a")
+	r := all[0]
+	found := func() time.Duration {
+		t.Helper()
+		_, err := r.Beat(t.Context(), membership.Alive, peers[0], 3*time.Second)
+		fatal.If(t, err)
+		return r.Standing().Postgres.OldestSnapshot
+	}
+	tx, err := r.commits.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	fatal.If(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT 1")
+	fatal.If(t, err)
+	began := time.Now()
+	pause(t.Context(), 50*time.Millisecond)
+	least := time.Since(began)
+	got := found()
+	if got < least {
+		t.Errorf("the snapshot is at least %v old, and not %v", least, got)
+	}
+	fatal.If(t, tx.Rollback(t.Context()))
+	if again := found(); again != got {
+		t.Errorf("the next heartbeat looked again, and found %v", again)
+	}
+	r.examined = time.Time{}
+	if got := found(); got >= time.Since(began) {
+		t.Errorf("without a snapshot, it found %v", got)
+	}
+}
+
 // At one instant at most one node acts as the owner of a shard, while heartbeats wait so
 // long that leases end.
 func TestOneNodeAtATimeOwnsAShard(t *testing.T) {

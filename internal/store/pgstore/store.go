@@ -118,6 +118,8 @@ type Store struct {
 	waits       atomic.Bool           // commits wait for a standby
 	recovery    string                // of the server, as the last heartbeat found it; the loop of member uses it
 	beaten      task.Millis           // when the last heartbeat was written; the loop of member uses it
+	examined    time.Time             // when a heartbeat last looked for the oldest snapshot; the loop of member uses it
+	oldest      atomic.Int64          // see store.Postgres
 	rollbacks   atomic.Uint64         // see store.Membership
 	lost        atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
@@ -224,6 +226,7 @@ func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }
 // Standing implements store.Store.
 func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
+	st.Postgres = &store.Postgres{NotListening: !s.pooled && !s.listeners.hears.Load(), OldestSnapshot: time.Duration(s.oldest.Load())}
 	st.Err, st.Rollbacks = s.calls.Err(), s.rollbacks.Load()
 	if why := s.absent.Load(); st.Err == nil && why != nil && *why != nil {
 		st.Err = s.failure(*why)

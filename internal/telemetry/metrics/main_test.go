@@ -89,7 +89,7 @@ func full(t *testing.T) *Metrics {
 		Connections: func() int { return 5 },
 		Certificate: func() (time.Time, bool) { return time.Unix(1_900_000_000, 0), true },
 		Standing: func() store.Standing {
-			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Lost: 1}}
+			return store.Standing{Membership: store.Membership{Shards: 256, Owned: 86, Nodes: 3, Lost: 1}, Postgres: &store.Postgres{OldestSnapshot: 90 * time.Second}}
 		},
 		Spans: func() (exported, failed, dropped uint64) { return 4, 0, 0 },
 	})

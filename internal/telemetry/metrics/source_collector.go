@@ -53,7 +53,9 @@ var (
 	closedDesc      = desc("foliot_store_closed", "1 while this server refuses all requests because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.")
 	unfitDesc       = desc("foliot_store_unfit", "1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.")
 	rollbacksDesc   = desc("foliot_store_rollbacks_total", "How often this server saw the shared store with older data than before. The store lost the end of its file or was restored from an older copy, or a replica that was behind took over.")
-	lostDesc        = desc("foliot_shard_leases_lost_total", "Shard leases that ended before this server could renew them: it stalled, or could not reach Redis.")
+	listenDesc      = desc("foliot_postgres_not_listening", "1 while this server gets no messages of other servers from PostgreSQL, so tasks that these create for now are up to 1.1 s late; 0 otherwise, and behind a pooler.")
+	snapshotDesc    = desc("foliot_postgres_oldest_snapshot_seconds", "Age of the oldest transaction with a snapshot in the database, which keeps dead rows. Needs pg_read_all_stats for those of other roles. Measured every 2 minutes.")
+	lostDesc        = desc("foliot_shard_leases_lost_total", "Shard leases that ended before this server could renew them: it stalled, or could not reach Redis or PostgreSQL.")
 	spansDesc       = desc("foliot_spans_total", "Spans by result: exported, failed (the collector refused them), dropped (the queue was full).", "result")
 )
 
@@ -189,6 +191,10 @@ func (c *collection) standing(s store.Standing) {
 	c.gauge(closedDesc, oneIf(errors.Is(s.Err, task.ErrStoreReplaced) || errors.Is(s.Err, task.ErrSettingsLost)))
 	c.gauge(unfitDesc, oneIf(errors.Is(s.Err, task.ErrStoreUnfit)))
 	c.counter(rollbacksDesc, s.Rollbacks)
+	if p := s.Postgres; p != nil {
+		c.gauge(listenDesc, oneIf(p.NotListening))
+		c.gauge(snapshotDesc, p.OldestSnapshot.Seconds())
+	}
 }
 
 func oneIf(is bool) float64 {
