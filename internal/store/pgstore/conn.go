@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,7 +67,7 @@ func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql stri
 	if tx := transactionOf(ctx); tx != nil {
 		return run(ctx, s, tx, scan, sql, args...)
 	}
-	rows, err := s.pool.Query(ctx, sql, append([]any{&s.schema}, args...)...)
+	rows, err := s.pool.Query(ctx, sql, append([]any{s.schema}, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +132,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		return err
 	}
 	defer func() { _ = one.Close(ctx) }()
-	s.schema.name, s.channel, s.pooled = one.Schema, "foliot:"+one.Schema, one.Pooled
+	s.schema, s.channel, s.pooled = schema(one.Schema), "foliot:"+one.Schema, one.Pooled
 	if err := s.identify(ctx, one); err != nil {
 		return explain("open", c.ConnString(), err)
 	}
@@ -177,29 +175,15 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	return err
 }
 
-// schema is the schema of the tables. As the first argument of a statement it adds its
-// name to theirs: poolers refuse a search_path, and that of a user's transaction is the
-// user's.
-type schema struct {
-	name  string   // quoted if necessary
-	texts sync.Map // statements with the schema, by those without
-}
+// schema is the schema of the tables, quoted if necessary. Statements write foliot in its
+// place, and it is their first argument: poolers refuse a search_path, and that of a
+// user's transaction is the user's.
+type schema string
 
-// tables finds the tables of a store in a statement.
-var tables = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE|TABLE) (meta|task|lease|news|count|shard|node|recovery|version|setting|audit|permit)\b`)
-
-// in returns a statement about the tables in the schema.
-func (n *schema) in(sql string) string {
-	text, known := n.texts.Load(sql)
-	if !known {
-		text = tables.ReplaceAllString(sql, "$1 "+strings.ReplaceAll(n.name, "$", "$$")+".$2")
-		n.texts.Store(sql, text)
-	}
-	return text.(string)
-}
+func (n schema) in(sql string) string { return strings.ReplaceAll(sql, "foliot.", string(n)+".") }
 
 // RewriteQuery implements pgx.QueryRewriter.
-func (n *schema) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, args []any) (string, []any, error) {
+func (n schema) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, args []any) (string, []any, error) {
 	return n.in(sql), args, nil
 }
 
@@ -242,7 +226,7 @@ const (
 const statementEnds = 10 * time.Second
 
 // lockShared takes the locks of a change.
-const lockShared = "SELECT count(pg_advisory_xact_lock_shared(l)) FROM unnest($1::bigint[]) l"
+const lockShared = "SELECT count(pg_advisory_xact_lock_shared(l)) FROM unnest((SELECT $1::bigint[])) l"
 
 // change is a transaction of one statement that changes tasks.
 type change struct {
@@ -345,7 +329,7 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue(lockShared, ch.shared)
 	}
-	b.Queue(ch.sql, append([]any{&s.schema}, ch.args...)...)
+	b.Queue(ch.sql, append([]any{s.schema}, ch.args...)...)
 	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT
 	b.Queue("COMMIT")
 	delete(c.Conn().PgConn().CustomData(), warned)

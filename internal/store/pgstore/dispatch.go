@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -34,8 +35,8 @@ const (
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, _, err := s.retire(ctx, &s.leases, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},
-			`(SELECT key FROM lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
-			UNION ALL (SELECT '' FROM lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
+			`(SELECT key FROM foliot.lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
+			UNION ALL (SELECT '' FROM foliot.lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
 		return n, err
 	})
 }
@@ -44,11 +45,11 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, all, err := s.retire(ctx, &s.ended, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal},
-			"SELECT key FROM task WHERE shard = ANY($1) AND keep > $4 AND keep <= $2 ORDER BY keep, key LIMIT $3")
+			"SELECT key FROM foliot.task WHERE shard = ANY($1) AND keep > $4 AND keep <= $2 ORDER BY keep, key LIMIT $3")
 		if err != nil || n == limit || !all {
 			return n, err
 		}
-		if _, err := s.pool.Exec(ctx, "DELETE FROM permit WHERE ends <= extract(epoch FROM clock_timestamp()) * 1000000", &s.schema); err != nil {
+		if _, err := s.pool.Exec(ctx, "DELETE FROM foliot.permit WHERE ends <= extract(epoch FROM clock_timestamp()) * 1000000", s.schema); err != nil {
 			return n, err
 		}
 		trimmed, err := s.sweepLog(ctx, now, limit-n)
@@ -80,7 +81,7 @@ func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int,
 		if text == "" {
 			continue
 		}
-		k, err := parseKey(text)
+		k, err := sqltask.ParseKey(text)
 		if err != nil {
 			return 0, false, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,12 +16,12 @@ import (
 // if the tables are gone, the store is closed until the identity is back.
 
 // identity is the part of a statement that returns the identity.
-const identity = `(SELECT coalesce(max(identity), '') FROM meta)`
+const identity = `(SELECT coalesce(max(identity), '') FROM foliot.meta)`
 
 // identify reads the values that all nodes of the store share.
 func (s *Store) identify(ctx context.Context, db rower) error {
 	found, lease := 0, int64(0)
-	err := db.QueryRow(ctx, "SELECT format, shards, lease, identity FROM meta", &s.schema).Scan(&found, &s.shards, &lease, &s.id)
+	err := db.QueryRow(ctx, "SELECT format, shards, lease, identity FROM foliot.meta", s.schema).Scan(&found, &s.shards, &lease, &s.id)
 	if err == nil && found != Format {
 		err = wrongFormat(found)
 	}
@@ -31,7 +32,7 @@ func (s *Store) identify(ctx context.Context, db rower) error {
 // recognize compares the identity on a new connection.
 func (s *Store) recognize(ctx context.Context, db rower) error {
 	found := ""
-	err := db.QueryRow(ctx, "SELECT "+identity, &s.schema).Scan(&found)
+	err := db.QueryRow(ctx, "SELECT "+identity, s.schema).Scan(&found)
 	return s.compare(found, err)
 }
 
@@ -47,9 +48,9 @@ func (s *Store) compare(found string, err error) error {
 		}
 		return nil
 	case err != nil:
-		err = fmt.Errorf("%w: the schema %s has no tables", task.ErrStoreReplaced, s.schema.name)
+		err = fmt.Errorf("%w: the schema %s has no tables", task.ErrStoreReplaced, s.schema)
 	default:
-		err = fmt.Errorf("%w: the schema %s has the identity %q", task.ErrStoreReplaced, s.schema.name, found)
+		err = fmt.Errorf("%w: the schema %s has the identity %q", task.ErrStoreReplaced, s.schema, found)
 	}
 	if s.lost.Swap(&err) == nil {
 		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "identity", s.id, "reason", err)
@@ -71,7 +72,7 @@ const rollbackBeats = 10
 
 // noteRollback counts a rollback if no heartbeat in the store is as new as the last one of
 // this process. Then it acquires its shards again, which reads the lanes.
-func (r registry) noteRollback(found nodes, now task.Millis) {
+func (r registry) noteRollback(found membership.Roster, now task.Millis) {
 	newest := task.Millis(0)
 	for _, n := range found {
 		newest = max(newest, n.Beat)

@@ -7,7 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/lowwater"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,28 +22,33 @@ type head struct {
 // readHeads finds the lanes by one look at the index for each.
 const readHeads = `
 WITH RECURSIVE h AS (
-	SELECT n.* FROM shard s, LATERAL (
-		SELECT shard, lane, look, key, record FROM task WHERE shard = s.n AND lane IS NOT NULL ORDER BY shard, lane, look, key LIMIT 1) n
+	SELECT n.* FROM foliot.shard s, LATERAL (
+		SELECT shard, lane, look, key, record FROM foliot.task WHERE shard = s.n AND lane IS NOT NULL ORDER BY shard, lane, look, key LIMIT 1) n
 	WHERE $1::smallint[] IS NULL OR s.n = ANY($1)
 	UNION ALL
 	SELECT n.* FROM h, LATERAL (
-		SELECT shard, lane, look, key, record FROM task WHERE shard = h.shard AND lane > h.lane ORDER BY shard, lane, look, key LIMIT 1) n
-) SELECT shard, look, key, record FROM h`
+		SELECT shard, lane, look, key, record FROM foliot.task WHERE shard = h.shard AND lane > h.lane ORDER BY shard, lane, look, key LIMIT 1) n
+) SELECT shard, look, key, record FROM h WHERE look <= $2`
 
-// heads returns the first tasks of the lanes in shards, nil for all, waiting or running.
-func (s *Store) heads(ctx context.Context, shards []int16) ([]head, error) {
+// heads returns the first tasks of the lanes in shards, nil for all, that have one until a
+// time, waiting or running.
+func (s *Store) heads(ctx context.Context, shards []int16, until task.Millis) ([]head, error) {
 	return transact(ctx, s, func(row pgx.CollectableRow) (h head, err error) {
 		var key string
 		var data []byte
 		if err := row.Scan(&h.shard, &h.Due, &key, &data); err != nil {
 			return h, err
 		}
-		var f found
-		if f.decode(key, data, nil); f.err == nil {
-			h.Name, h.Lane = f.task.Name, f.task.Lane()
+		k, err := sqltask.ParseKey(key)
+		if err != nil {
+			return h, err
 		}
-		return h, f.err
-	}, change{how: unsynced, sql: readHeads, args: []any{shards}})
+		t, err := codec.DecodeRecord(k, data)
+		if err == nil {
+			h.Name, h.Lane = t.Name, t.Lane()
+		}
+		return h, err
+	}, change{how: unsynced, sql: readHeads, args: []any{shards, int64(until)}})
 }
 
 // added notes new entries of lanes, and notifies the owners of other shards.
@@ -71,15 +78,25 @@ func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 
 // readLanes reads parts of lanes, and the first task after each part, which shows
 // where the lane goes on.
-const readLanes = `
-SELECT u.ord, t.look, t.key FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::int[]) u(ord, shard, lane, look, key, until, most),
+var readLanes = `
+SELECT u.ord - 1, t.look, t.key FROM ` + inputOf[part]() + `,
 LATERAL (
-	(SELECT look, key FROM task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look <= u.until AND NOT running
+	(SELECT look, key FROM foliot.task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look <= u.until AND NOT running
 	ORDER BY shard, lane, look, key LIMIT u.most)
 	UNION ALL
-	(SELECT look, key FROM task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look > u.until AND NOT running
+	(SELECT look, key FROM foliot.task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look > u.until AND NOT running
 	ORDER BY shard, lane, look, key LIMIT 1)
 ) t ORDER BY u.ord, t.look, t.key COLLATE "C"`
+
+// part is a part of a lane, after a place.
+type part struct {
+	Shard int16
+	Lane  int64
+	Look  int64
+	Key   string
+	Until int64
+	Most  int32
+}
 
 // readLanes returns the waiting tasks of each read, in their order, where a place
 // without a name is before all tasks that are due then.
@@ -88,11 +105,9 @@ func (s *Store) readLanes(ctx context.Context, reads []lowwater.Read) ([][]task.
 	if len(reads) == 0 {
 		return found, nil
 	}
-	n := len(reads)
-	ord, shard, lane, look, key, until, most := make([]int32, n), make([]int16, n), make([]int64, n), make([]int64, n), make([]string, n), make([]int64, n), make([]int32, n)
+	rows := make([]part, len(reads))
 	for i, r := range reads {
-		ord[i], shard[i], lane[i], look[i], until[i], most[i] = int32(i), int16(r.Part), laneOf(r.Lane), int64(r.After.Due), int64(r.Until), int32(min(r.Limit, 1<<30))
-		key[i] = r.Lane.Namespace + "/" + r.After.Name
+		rows[i] = part{int16(r.Part), sqltask.Lane(r.Lane), int64(r.After.Due), r.Lane.Namespace + "/" + r.After.Name, int64(r.Until), int32(min(r.Limit, 1<<30))}
 	}
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var at int
@@ -103,6 +118,6 @@ func (s *Store) readLanes(ctx context.Context, reads []lowwater.Read) ([][]task.
 			found[at] = append(found[at], task.Entry{Name: strings.TrimPrefix(key, lane.Namespace+"/"), Lane: lane, Due: task.Millis(due)})
 		}
 		return none, err
-	}, readLanes, ord, shard, lane, look, key, until, most)
+	}, readLanes, columns(rows)...)
 	return found, err
 }

@@ -89,7 +89,7 @@ var errDeaf = errors.New("PostgreSQL delivers no messages: a pooler in transacti
 func (s *Store) listen(ctx context.Context) error {
 	settings := s.pool.Config()
 	settings.ConnConfig.OnNotification = nil
-	c, err := dial(ctx, settings, s.schema.name)
+	c, err := dial(ctx, settings, string(s.schema))
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ type holder struct {
 func (s *Store) lockHolders(ctx context.Context) ([]holder, error) {
 	rows, err := s.pool.Query(ctx, `SELECT pid, coalesce(usename, ''), application_name, (extract(epoch FROM clock_timestamp() - xact_start) * 1e9)::bigint
 		FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND pg_blocking_pids(pid) = '{}'
-			AND pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass('`+s.schema.name+`.task') AND mode <> 'AccessShareLock') ORDER BY xact_start`)
+			AND pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass('foliot.task') AND mode <> 'AccessShareLock') ORDER BY xact_start`, s.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -11,16 +11,17 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // step is a step and its progress.
-type step = kernel.Progress[record, extra]
+type step = kernel.Progress[sqltask.Record, extra]
 
 // extra is the store's own part of a step.
 type extra struct {
-	after  record    // the record as the step leaves it
-	locked time.Time // when another transaction had first locked the record
+	after  sqltask.Record // the record as the step leaves it
+	locked time.Time      // when another transaction had first locked the record
 }
 
 // medium is one call that is being applied, as a kernel.Medium.
@@ -36,7 +37,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 }
 
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
-	steps := kernel.Begin[record, extra](list)
+	steps := kernel.Begin[sqltask.Record, extra](list)
 	m := &medium{Store: s, foreign: transactionOf(ctx) != nil, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
 	if err := kernel.Make(ctx, m, steps); err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step)
 	return kernel.Replies(steps), nil
 }
 
-func (m *medium) Guess(key task.Key) (record, bool) { return m.claimed.Get(key) }
+func (m *medium) Guess(key task.Key) (sqltask.Record, bool) { return m.claimed.Get(key) }
 
 func (m *medium) Pause(ctx context.Context, d time.Duration) {
 	pause(ctx, d)
@@ -82,19 +83,19 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	}
 	for i, f := range all {
 		st := of[i]
-		if f.err != nil { // a damaged record must not block the other records of the call
-			st.Answer(task.Result{}, f.err)
+		if f.Err != nil { // a damaged record must not block the other records of the call
+			st.Answer(task.Result{}, f.Err)
 			continue
 		}
-		st.Found(f.record, f.body)
-		if a, is := st.Transition.(*applying); is {
-			a.pending = f.pending != nil
+		st.Found(f.Record, f.Body)
+		if a, is := st.Transition.(*sqltask.Applying); is {
+			a.Pending = f.Pending != nil
 		}
-		if f.pending != nil {
-			st.Stored, st.Pend = f.stored, func(facts kernel.Facts) (*task.Task, error) { return apply(m.config.Embedded, st.Key, &st.Old, facts) }
+		if f.Pending != nil {
+			st.Stored, st.Pend = f.Stored, func(facts kernel.Facts) (*task.Task, error) { return st.Old.Apply(m.config.Embedded, st.Key, facts) }
 		}
-		if st.Kind == store.Fire && f.task != nil {
-			st.Old.task = f.withBody()
+		if st.Kind == store.Fire && f.Task != nil {
+			st.Old.Task = f.WithBody()
 			if st.Unfinished, err = m.unfinished(ctx, st.Key); err != nil {
 				return err
 			}
@@ -109,7 +110,7 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 	of := map[string]*step{} // the steps of a call have different keys
 	for _, st := range steps {
 		if digest := task.KeyOf(st.Transition); digest != "" && !st.Done {
-			key := idemOf(st.Key.Namespace, digest)
+			key := sqltask.Idem(st.Key.Namespace, digest)
 			keys = append(keys, key)
 			of[string(key)] = st
 			st.KeyOwner = ""
@@ -122,9 +123,9 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 		Idem []byte
 		Key  string
 	}
-	owners, err := query(ctx, m.Store, byPosition[owner], "SELECT idem, key FROM task WHERE idem = ANY($1)", keys)
+	owners, err := query(ctx, m.Store, byPosition[owner], "SELECT idem, key FROM foliot.task WHERE idem = ANY($1)", keys)
 	for _, o := range owners {
-		k, err := parseKey(o.Key)
+		k, err := sqltask.ParseKey(o.Key)
 		if err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 // follow one another.
 func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error) {
 	from := schedule.Namespace + "/" + schedule.Name[1:] + "@"
-	all, err := query(ctx, s, pgx.RowTo[int64], "SELECT count(*) FROM task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL", from, from[:len(from)-1]+"A")
+	all, err := query(ctx, s, pgx.RowTo[int64], "SELECT count(*) FROM foliot.task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL", from, from[:len(from)-1]+"A")
 	if err != nil {
 		return 0, err
 	}
@@ -197,7 +198,7 @@ func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 		e := kernel.ReadAgain
 		switch endings[i] {
 		case written:
-			st.End(kernel.Written, record{}, false)
+			st.End(kernel.Written, sqltask.Record{}, false)
 			entries = append(entries, m.kept(st)...)
 			continue
 		case skipped:
@@ -213,7 +214,7 @@ func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 			e = kernel.NotOwner
 		}
 		m.claimed.Drop(st.Key)
-		st.End(e, record{}, false)
+		st.End(e, sqltask.Record{}, false)
 	}
 	if !m.foreign { // otherwise the owners read the news after the commit
 		m.added(entries)
@@ -223,7 +224,7 @@ func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 // split returns the extensions among steps, and the others.
 func split(steps []*step) (extensions, others []*step) {
 	for _, st := range steps {
-		if st.Kind == store.Extension && st.Old.pending == nil {
+		if st.Kind == store.Extension && st.Old.Pending == nil {
 			extensions = append(extensions, st)
 		} else {
 			others = append(others, st)
@@ -242,7 +243,7 @@ func (m *medium) kept(st *step) (entries []task.Entry) {
 		entries = st.Kept(&m.Call, true)
 	}
 	if t := st.Decision.Task; !m.foreign && t != nil && t.State == task.Running && (st.Kind == store.Claim || st.Kind == store.Extension) {
-		m.claimed.Set(st.Key, record{task: t.WithoutBody(), stamp: st.Extra.after.stamp, inline: st.Extra.after.inline})
+		m.claimed.Set(st.Key, sqltask.Record{Task: t.WithoutBody(), Stamp: st.Extra.after.Stamp, Inline: st.Extra.after.Inline})
 	} else {
 		m.claimed.Drop(st.Key)
 	}

@@ -2,12 +2,14 @@ package pgstore
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store/membership"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -15,7 +17,7 @@ func (s *Store) memberConfig() membership.Config {
 	c := s.config
 	return membership.Config{
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
-		Shards: s.shards, ShardOf: func(k task.Key) int { return int(s.shardOf(k)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(), BeatRenews: true,
+		Shards: s.shards, ShardOf: func(k task.Key) int { return int(sqltask.Shard(k, s.shards)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(), BeatRenews: true,
 		Now:     s.now,
 		Lag:     func() time.Duration { return s.Lag() },
 		Applied: func() string { return *s.applied.Load() },
@@ -66,11 +68,11 @@ func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	s.acquired.Store(int64(time.Since(s.opened)))
 	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
 	// to hand out: no snapshot would count them as seen.
-	const renumber = "UPDATE news SET xid = pg_current_xact_id() WHERE shard = ANY($1::smallint[]) AND xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
+	const renumber = "UPDATE foliot.news SET xid = pg_current_xact_id() WHERE shard = ANY($1::smallint[]) AND xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
 	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{numbersOf(owned)}}); err != nil {
 		return err
 	}
-	heads, err := s.heads(ctx, numbersOf(owned))
+	heads, err := s.heads(ctx, numbersOf(owned), math.MaxInt64)
 	if err != nil {
 		return err
 	}

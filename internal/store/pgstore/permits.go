@@ -47,8 +47,8 @@ func (s *Store) ask(ctx context.Context, tx pgx.Tx, a store.PermitAsk) (reply st
 	name := permits.Name(a.PermitScope)
 	var now int64
 	var data []byte
-	err = tx.QueryRow(ctx, `WITH mine AS (INSERT INTO permit (scope, state, ends) VALUES ($1, '{}', 0) ON CONFLICT (scope) DO UPDATE SET scope = excluded.scope RETURNING state)
-		SELECT set_config('synchronous_commit', 'off', true), state, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM mine`, &s.schema, name).Scan(nil, &data, &now)
+	err = tx.QueryRow(ctx, `WITH mine AS (INSERT INTO foliot.permit (scope, state, ends) VALUES ($1, '{}', 0) ON CONFLICT (scope) DO UPDATE SET scope = excluded.scope RETURNING state)
+		SELECT set_config('synchronous_commit', 'off', true), state, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM mine`, s.schema, name).Scan(nil, &data, &now)
 	if err != nil {
 		return reply, nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) ask(ctx context.Context, tx pgx.Tx, a store.PermitAsk) (reply st
 	}
 	reply, hints = scope.Ask(now, s.member.Process, s.asks.Add(1), s.lease, a)
 	if data, err = json.Marshal(&scope); err == nil {
-		_, err = tx.Exec(ctx, "UPDATE permit SET state = $2, ends = $3 WHERE scope = $1", &s.schema, name, data, scope.End())
+		_, err = tx.Exec(ctx, "UPDATE foliot.permit SET state = $2, ends = $3 WHERE scope = $1", s.schema, name, data, scope.End())
 	}
 	return reply, hints, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -31,12 +32,12 @@ const (
 )
 
 // standing is what each reply has: see answer.
-const standing = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT settings FROM version), current_setting('synchronous_standby_names') <> '', ` + identity
+const standing = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT settings FROM foliot.version), current_setting('synchronous_standby_names') <> '', ` + identity
 
 // readNews reads the news of shards in transactions that the read before has not seen.
 const readNews = `
 SELECT ` + standing + `, pg_current_snapshot()::text, n.news
-FROM (SELECT) one LEFT JOIN news n ON n.shard = ANY($1::smallint[]) AND n.node <> $3 AND ` + unseen
+FROM (SELECT) one LEFT JOIN foliot.news n ON n.shard = ANY($1::smallint[]) AND n.node <> $3 AND ` + unseen
 
 // answer is the part of a reply that all have.
 type answer struct {
@@ -73,7 +74,7 @@ func (s *Store) poll(ctx context.Context) error {
 		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &next, &data); err != nil || data == nil {
 			return none, err
 		}
-		var list []news
+		var list []sqltask.News
 		err = json.Unmarshal(data, &list)
 		for _, n := range list {
 			if n.Entry != nil {
@@ -181,8 +182,8 @@ func (s *Store) fold(ctx context.Context) error {
 	}
 	done, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: `
 WITH read AS (
-	DELETE FROM news WHERE ctid = ANY(ARRAY(
-		SELECT n.ctid FROM news n JOIN unnest($1::smallint[], $3::text[]) o(shard, owner) USING (shard) JOIN shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
+	DELETE FROM foliot.news WHERE ctid = ANY(ARRAY(
+		SELECT n.ctid FROM foliot.news n JOIN unnest($1::smallint[], $3::text[]) o(shard, owner) USING (shard) JOIN foliot.shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
 		WHERE ` + unseen + ` AND pg_visible_in_snapshot(n.xid, $4::text::pg_snapshot) LIMIT $5)) RETURNING shard, news
 ), summed AS (
 	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, x.number, sum(x.n) AS n
@@ -190,7 +191,7 @@ WITH read AS (
 		LATERAL (SELECT i - 1 AS number, v::bigint AS n FROM jsonb_array_elements_text(d->'States') WITH ORDINALITY v(v, i) UNION ALL SELECT -1, (d->>'Bytes')::bigint) x
 	GROUP BY 1, 2, 3, 4 HAVING sum(x.n) <> 0
 ), added AS (
-	INSERT INTO count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
+	INSERT INTO foliot.count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
 ) SELECT count(*) FROM read`, args: []any{shards, s.folded.Load(), owners, last, foldMost}})
 	if err == nil && done[0] < foldMost { // else some are left

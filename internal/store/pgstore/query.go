@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -64,15 +65,15 @@ func (r reader) Scan(ctx context.Context, ranges []kernel.Range) ([][]string, er
 			if one.To != "" {
 				to = namespace + one.To
 			}
-			places, err = query(ctx, r.Store, pgx.RowTo[string], `SELECT key FROM task WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3`, namespace+textOf(one.From), textOf(to), one.Limit)
+			places, err = query(ctx, r.Store, pgx.RowTo[string], `SELECT key FROM foliot.task WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3`, namespace+textOf(one.From), textOf(to), one.Limit)
 		} else {
-			namespace = string(endedOf(one.Lane.Namespace, one.Index == kernel.DeadByEnd, ""))
+			namespace = string(sqltask.Ended(one.Lane.Namespace, one.Index == kernel.DeadByEnd, ""))
 			to := namespace[:len(namespace)-1] + string(namespace[len(namespace)-1]+1)
 			if one.To != "" {
 				to = namespace + one.To
 			}
 			var found [][]byte
-			found, err = query(ctx, r.Store, pgx.RowTo[[]byte], "SELECT ended FROM task WHERE ended >= $1 AND ended < $2 ORDER BY ended LIMIT $3", []byte(namespace+one.From), []byte(to), one.Limit)
+			found, err = query(ctx, r.Store, pgx.RowTo[[]byte], "SELECT ended FROM foliot.task WHERE ended >= $1 AND ended < $2 ORDER BY ended LIMIT $3", []byte(namespace+one.From), []byte(to), one.Limit)
 			for _, place := range found {
 				places = append(places, string(place))
 			}
@@ -101,12 +102,12 @@ func (s *Store) tasks(ctx context.Context, keys []task.Key, bodies bool) ([]*tas
 	got, err := s.read(ctx, keys, slices.Repeat([]bool{bodies}, len(keys)))
 	all := make([]*task.Task, len(got))
 	for i, f := range got {
-		err = cmp.Or(err, f.err)
-		if f.task == nil {
+		err = cmp.Or(err, f.Err)
+		if f.Task == nil {
 			continue
 		}
-		if all[i] = f.task.WithoutBody(); bodies { // that of a pending put is loaded
-			all[i] = f.withBody()
+		if all[i] = f.Task.WithoutBody(); bodies { // that of a pending put is loaded
+			all[i] = f.WithBody()
 		}
 	}
 	return all, err
@@ -114,10 +115,10 @@ func (s *Store) tasks(ctx context.Context, keys []task.Key, bodies bool) ([]*tas
 
 // Lanes implements kernel.Reader.
 func (r reader) Lanes(ctx context.Context, read kernel.LaneRead) (kernel.Lanes, error) {
-	found, err := r.heads(ctx, nil)
+	found, err := r.heads(ctx, nil, read.Until)
 	all := kernel.Lanes{End: math.MaxInt64, Examined: len(found)}
 	for _, h := range found {
-		if h.Due <= read.Until && read.Selects(h.Lane) {
+		if read.Selects(h.Lane) {
 			all.Heads = append(all.Heads, kernel.Head{Lane: h.Lane, Part: int(h.shard), Low: task.Position{Due: h.Due}})
 		}
 	}
@@ -126,18 +127,16 @@ func (r reader) Lanes(ctx context.Context, read kernel.LaneRead) (kernel.Lanes, 
 
 // Count implements kernel.Reader.
 func (r reader) Count(ctx context.Context, ranges []kernel.Range, read *store.DueRead, found store.DueFound) ([]kernel.Counted, error) {
-	n := len(ranges)
-	ord, shard, lane := make([]int32, n), make([]int16, n), make([]int64, n)
-	bounds := make([]int64, len(read.Bounds))
+	type lane struct {
+		Shard int16
+		Lane  int64
+	}
+	rows, costs, bounds := make([]lane, len(ranges)), make([]kernel.Counted, len(ranges)), make([]int64, len(read.Bounds))
 	for i, one := range ranges {
-		ord[i], shard[i], lane[i] = int32(i), int16(one.Part), laneOf(one.Lane)
+		rows[i], costs[i].Cost = lane{int16(one.Part), sqltask.Lane(one.Lane)}, kernel.SeekCost
 	}
 	for i, b := range read.Bounds {
 		bounds[i] = int64(b)
-	}
-	costs := make([]kernel.Counted, n)
-	for i := range costs {
-		costs[i].Cost = kernel.SeekCost
 	}
 	_, err := query(ctx, r.Store, func(row pgx.CollectableRow) (struct{}, error) {
 		var at, interval, tasks int
@@ -146,9 +145,9 @@ func (r reader) Count(ctx context.Context, ranges []kernel.Range, read *store.Du
 		costs[at].Cost += tasks
 		return struct{}{}, err
 	}, `
-SELECT u.ord, t.interval, t.n FROM unnest($1::int[], $2::smallint[], $3::bigint[]) u(ord, shard, lane),
-LATERAL (SELECT width_bucket(look, $4::bigint[]) AS interval, count(*) AS n FROM task WHERE shard = u.shard AND lane = u.lane AND look < $5 AND NOT running GROUP BY 1) t`,
-		ord, shard, lane, bounds, bounds[len(bounds)-1])
+SELECT u.ord - 1, t.interval, t.n FROM `+inputOf[lane]()+`,
+LATERAL (SELECT width_bucket(look, $3::bigint[]) AS interval, count(*) AS n FROM foliot.task WHERE shard = u.shard AND lane = u.lane AND look < $4 AND NOT running GROUP BY 1) t`,
+		columns(rows, bounds, bounds[len(bounds)-1])...)
 	return costs, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/membership"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -24,42 +24,13 @@ import (
 // heartbeat finds that it has lost them.
 type registry struct{ *Store }
 
-// nodes are the rows of the table node.
-type nodes []*node
-
-// node is a process.
-type node struct {
-	Process string          `json:"process"`
-	About   membership.Peer `json:"about"`
-	Beat    task.Millis     `json:"beat"`  // its last heartbeat; 0: it has left
-	Until   task.Millis     `json:"until"` // the end of the lease of its shards; 0: it has none
-	Twin    bool            `json:"twin"`  // another process has its name
-	Drained drained         `json:"drained"`
-}
-
-// drained is the order that a process must own no shards.
-type drained int
-
-const (
-	undrained drained = iota
-	drainedIfOthers
-	drainedByForce
-)
-
-// keepDead is how long a node without heartbeats stays in the list for operators, and
-// forgotten, in silences, how long it counts among the nodes.
-const (
-	keepDead  = time.Hour
-	forgotten = 10
-)
-
 // serverTime is the server's clock in milliseconds, rounded down: a cast to bigint
 // would round up, and now() is the begin of the transaction.
 const serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 // Beat implements membership.Registry.
 func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membership.Peer, silence time.Duration) (n membership.Nodes, err error) {
-	var all nodes
+	var all membership.Roster
 	switch mode {
 	case membership.ReadOnly, membership.ReadAll:
 		all, n.Now, err = r.readNodes(ctx, r.pool)
@@ -71,11 +42,11 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 	default:
 		err = r.locked(ctx, func(tx pgx.Tx) error {
 			before := r.recovery
-			if err := tx.QueryRow(ctx, "SELECT id FROM recovery", &r.schema).Scan(&r.recovery); err != nil {
+			if err := tx.QueryRow(ctx, "SELECT id FROM foliot.recovery", r.schema).Scan(&r.recovery); err != nil {
 				return err
 			}
-			return r.changeNodes(ctx, tx, func(list nodes, now task.Millis) nodes {
-				all, n.Found = list.beat(mode, self, silence, r.lease, now)
+			return r.changeNodes(ctx, tx, func(list membership.Roster, now task.Millis) membership.Roster {
+				all, n.Found = list.Beat(mode, self, silence, r.lease, now)
 				if n.Now = now; n.Found == 0 && r.recovery != before {
 					n.Found = membership.Moved
 				}
@@ -86,7 +57,7 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 	if err == nil && mode <= membership.Leave {
 		r.beaten = n.Now
 	}
-	n.Peers = all.peers(n.Now, silence, mode == membership.ReadAll)
+	n.Peers = all.Peers(n.Now, silence, mode == membership.ReadAll)
 	return n, err
 }
 
@@ -97,17 +68,17 @@ const renewNode = `
 WITH begin AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)
 ), renewed AS (
-	UPDATE node SET about = $4, beat = ` + serverTime + `, until = ` + serverTime + ` + $5
+	UPDATE foliot.node SET about = $4, beat = ` + serverTime + `, until = ` + serverTime + ` + $5
 	FROM begin WHERE process = $3 AND until > 0 AND NOT twin RETURNING process
-) SELECT ` + standing + `, (SELECT coalesce(jsonb_agg(node), '[]') FROM node), coalesce((SELECT id FROM recovery), ''), EXISTS (SELECT FROM renewed),
+) SELECT ` + standing + `, (SELECT coalesce(jsonb_agg(node), '[]') FROM foliot.node), coalesce((SELECT id FROM foliot.recovery), ''), EXISTS (SELECT FROM renewed),
 	CASE WHEN $6 THEN (
 		SELECT coalesce(max(extract(epoch FROM clock_timestamp() - began) * 1e9), 0)::bigint FROM (
 			SELECT xact_start FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND datname = current_database() AND backend_type = 'client backend'
 			UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) t(began)) END,
-	EXISTS (SELECT FROM news n WHERE n.shard = ANY($1::smallint[]) AND ` + unseen + `)`
+	EXISTS (SELECT FROM foliot.news n WHERE n.shard = ANY($1::smallint[]) AND ` + unseen + `)`
 
 // renew sends a heartbeat. It returns no nodes if the heartbeat needs the lock of the nodes.
-func (r registry) renew(ctx context.Context, self *membership.Peer) (all nodes, now task.Millis, err error) {
+func (r registry) renew(ctx context.Context, self *membership.Peer) (all membership.Roster, now task.Millis, err error) {
 	about, err := json.Marshal(self)
 	if err != nil {
 		return nil, 0, err
@@ -117,7 +88,7 @@ func (r registry) renew(ctx context.Context, self *membership.Peer) (all nodes, 
 	var renewed, stirred bool
 	var oldest *time.Duration
 	reply, examine := r.asked(), r.examined.IsZero() || time.Since(r.examined) > probeEvery
-	err = r.pool.QueryRow(ctx, renewNode, &r.schema, r.numbers(), r.folded.Load(), self.Process(), about, r.lease.Milliseconds(), examine).
+	err = r.pool.QueryRow(ctx, renewNode, r.schema, r.numbers(), r.folded.Load(), self.Process(), about, r.lease.Milliseconds(), examine).
 		Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &data, &recovery, &renewed, &oldest, &stirred)
 	if err = r.answered(reply, err); err != nil {
 		return nil, 0, err
@@ -156,9 +127,9 @@ type rower interface {
 }
 
 // readNodes reads the nodes and the server's clock.
-func (s *Store) readNodes(ctx context.Context, db rower) (all nodes, now task.Millis, err error) {
+func (s *Store) readNodes(ctx context.Context, db rower) (all membership.Roster, now task.Millis, err error) {
 	var data []byte
-	if err = db.QueryRow(ctx, "SELECT coalesce(jsonb_agg(node), '[]'), "+serverTime+" FROM node", &s.schema).Scan(&data, &now); err == nil {
+	if err = db.QueryRow(ctx, "SELECT coalesce(jsonb_agg(node), '[]'), "+serverTime+" FROM foliot.node", s.schema).Scan(&data, &now); err == nil {
 		err = json.Unmarshal(data, &all)
 	}
 	return all, now, err
@@ -172,7 +143,7 @@ func (s *Store) locked(ctx context.Context, do func(pgx.Tx) error) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, lockNodes, &s.schema)
+		_, err := tx.Exec(ctx, lockNodes, s.schema)
 		if err == nil {
 			err = do(tx)
 		}
@@ -182,11 +153,20 @@ func (s *Store) locked(ctx context.Context, do func(pgx.Tx) error) error {
 
 const lockNodes = `
 SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '1s', true);
-LOCK TABLE node IN SHARE ROW EXCLUSIVE MODE;
-INSERT INTO recovery SELECT gen_random_uuid() WHERE NOT EXISTS (SELECT FROM recovery)`
+LOCK TABLE foliot.node IN SHARE ROW EXCLUSIVE MODE;
+INSERT INTO foliot.recovery SELECT gen_random_uuid() WHERE NOT EXISTS (SELECT FROM foliot.recovery)`
+
+const replaceNodes = `
+WITH n AS (
+	SELECT * FROM jsonb_to_recordset($1) n(process text, about jsonb, beat bigint, until bigint, twin boolean, drained smallint)
+), gone AS (
+	DELETE FROM foliot.node WHERE process NOT IN (SELECT process FROM n)
+)
+INSERT INTO foliot.node AS old SELECT * FROM n ON CONFLICT (process) DO UPDATE
+SET about = excluded.about, beat = excluded.beat, until = excluded.until, twin = excluded.twin, drained = excluded.drained WHERE old.* IS DISTINCT FROM excluded.*`
 
 // changeNodes replaces the rows by those that change returns, unless it returns nil.
-func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(nodes, task.Millis) nodes) error {
+func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(membership.Roster, task.Millis) membership.Roster) error {
 	all, now, err := s.readNodes(ctx, tx)
 	if err != nil {
 		return err
@@ -196,120 +176,30 @@ func (s *Store) changeNodes(ctx context.Context, tx pgx.Tx, change func(nodes, t
 	}
 	data, err := json.Marshal(all)
 	if err == nil {
-		_, err = tx.Exec(ctx, "DELETE FROM node", &s.schema)
-	}
-	if err == nil {
-		_, err = tx.Exec(ctx, "INSERT INTO node SELECT * FROM jsonb_to_recordset($1) n(process text, about jsonb, beat bigint, until bigint, twin boolean, drained smallint)", &s.schema, data)
+		_, err = tx.Exec(ctx, replaceNodes, s.schema, data)
 	}
 	return err
-}
-
-// beat makes a heartbeat of self, and returns the nodes after it. A name belongs to the first
-// process that has it, until that one leaves or is silent.
-func (all nodes) beat(mode membership.Mode, self *membership.Peer, silence, lease time.Duration, now task.Millis) (nodes, membership.Found) {
-	var me, holder *node
-	all = slices.DeleteFunc(all, func(n *node) bool {
-		n.Beat, n.Until = min(n.Beat, now), min(n.Until, now.Add(lease)) // after now: the clock was set back
-		keep := keepDead
-		if n.Twin {
-			keep = forgotten * silence
-		}
-		return n.Until <= now && now.Sub(n.Beat) > keep
-	})
-	for _, n := range all {
-		if n.About.Name == self.Name && !n.Twin {
-			holder = n
-		}
-		if n.Process == self.Process() {
-			me = n
-		}
-	}
-	if me == nil {
-		me = &node{Process: self.Process(), Twin: true}
-		all = append(all, me)
-	}
-	me.About, me.Beat = *self, now
-	keeps := silence
-	if mode == membership.KeepName {
-		keeps = forgotten * silence
-	}
-	switch {
-	case mode == membership.Leave && me == holder:
-		me.Twin, me.Beat = true, 0
-		return all, membership.Moved
-	case mode == membership.Leave: // another process has its name by now
-		me.Beat = 0
-		return all, 0
-	case me == holder && me.Until > 0:
-		me.Until = now.Add(lease)
-		return all, 0
-	case me != holder && (mode == membership.NoName || holder != nil && now.Sub(holder.Beat) <= keeps):
-		return all, membership.Other
-	}
-	if holder != nil {
-		holder.Twin = true
-	}
-	me.Twin, me.Until = false, now.Add(lease)
-	return all, membership.Moved
-}
-
-// peers returns the nodes as membership.Nodes requires.
-func (all nodes) peers(now task.Millis, silence time.Duration, dead bool) (list []membership.Peer) {
-	for _, n := range all {
-		p := n.About
-		p.Beat, p.Duplicate = min(n.Beat, now), n.Twin
-		gone := now.Sub(n.Beat) > forgotten*silence
-		p.Dead, p.Draining = gone && !n.Twin, n.Drained > undrained
-		p.Forced = n.Drained == drainedByForce
-		if !gone || dead && p.Dead {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// drain applies d, and reports whether that changed anything.
-func (all nodes) drain(d store.Drain, silence time.Duration, now task.Millis) (changed bool, err error) {
-	takes := func(n *node) bool { return !n.Twin && now.Sub(n.Beat) <= silence && n.Drained == undrained }
-	i := slices.IndexFunc(all, func(n *node) bool { return n.About.Name == d.Node && !n.Twin && now.Sub(n.Beat) <= silence })
-	if i < 0 {
-		return false, &settings.MissingError{What: "node", Name: d.Node}
-	}
-	want := drainedIfOthers
-	switch {
-	case d.Undo:
-		want = undrained
-	case d.Force:
-		want = drainedByForce
-	}
-	if all[i].Drained == want {
-		return false, nil
-	}
-	if all[i].Drained = want; want == drainedIfOthers && !slices.ContainsFunc(all, takes) {
-		return false, store.ErrLastNode
-	}
-	return true, nil
 }
 
 const (
 	// holdLeases renews the lease of a process, and ends those that were not renewed in time.
 	holdLeases = `
-UPDATE node SET until = CASE WHEN process = $1 AND NOT twin OR until > ` + serverTime + ` + $2 THEN ` + serverTime + ` + $2 ELSE 0 END
+UPDATE foliot.node SET until = CASE WHEN process = $1 AND NOT twin OR until > ` + serverTime + ` + $2 THEN ` + serverTime + ` + $2 ELSE 0 END
 WHERE until > 0 AND (process = $1 AND NOT twin OR until <= ` + serverTime + ` OR until > ` + serverTime + ` + $2)`
 	// acquireShards gives a process those of some shards that have no owner with a lease.
 	acquireShards = `
-UPDATE shard SET owner = $1 || '/' || (epoch + 1), epoch = epoch + 1
-WHERE n = ANY($2) AND EXISTS (SELECT FROM node WHERE process = $1 AND until > 0 AND NOT twin)
-	AND NOT EXISTS (SELECT FROM node WHERE until > 0 AND starts_with(owner, process || '/'))`
-	releaseShards = `UPDATE shard SET owner = '' WHERE n = ANY($2) AND starts_with(owner, $1 || '/')`
+UPDATE foliot.shard SET owner = $1 || '/' || (epoch + 1), epoch = epoch + 1
+WHERE n = ANY($2) AND EXISTS (SELECT FROM foliot.node WHERE process = $1 AND until > 0 AND NOT twin)
+	AND NOT EXISTS (SELECT FROM foliot.node WHERE until > 0 AND starts_with(owner, process || '/'))`
+	releaseShards = `UPDATE foliot.shard SET owner = '' WHERE n = ANY($2) AND starts_with(owner, $1 || '/')`
 	// ownedShards returns all shards with the leases of their owners.
 	ownedShards = `
-SELECT CASE WHEN process IS NULL THEN '' ELSE owner END, coalesce(until, 0), epoch, ` + serverTime + ` FROM shard LEFT JOIN node ON until > 0 AND NOT twin AND starts_with(owner, process || '/') ORDER BY n`
+SELECT CASE WHEN process IS NULL THEN '' ELSE owner END, coalesce(until, 0), epoch, ` + serverTime + ` FROM foliot.shard LEFT JOIN foliot.node ON until > 0 AND NOT twin AND starts_with(owner, process || '/') ORDER BY n`
 )
 
 // readOwners returns the leases of all shards, and the server's clock.
 func (s *Store) readOwners(ctx context.Context, db Querier) (all []membership.Lease, now task.Millis, err error) {
-	rows, err := db.Query(ctx, ownedShards, &s.schema)
+	rows, err := db.Query(ctx, ownedShards, s.schema)
 	if err == nil {
 		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (l membership.Lease, err error) {
 			err = row.Scan(&l.ID, &l.Until, &l.Epoch, &now)
@@ -333,11 +223,11 @@ func (r registry) Lease(ctx context.Context, verb membership.Verb, process strin
 	err := r.locked(ctx, func(tx pgx.Tx) (err error) {
 		switch verb {
 		case "hold":
-			if _, err = tx.Exec(ctx, holdLeases, &r.schema, process, length.Milliseconds()); err == nil {
-				_, err = tx.Exec(ctx, acquireShards, &r.schema, process, shards)
+			if _, err = tx.Exec(ctx, holdLeases, r.schema, process, length.Milliseconds()); err == nil {
+				_, err = tx.Exec(ctx, acquireShards, r.schema, process, shards)
 			}
 		case "release":
-			_, err = tx.Exec(ctx, releaseShards, &r.schema, process, shards)
+			_, err = tx.Exec(ctx, releaseShards, r.schema, process, shards)
 		}
 		if err == nil {
 			all, now, err = r.readOwners(ctx, tx)
@@ -383,8 +273,8 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 				sh.Owner, sh.Until = "", 0
 			}
 			return sh, err
-		}, `SELECT n, owner, coalesce((SELECT max(until) FROM node WHERE starts_with(owner, process || '/')), 0), epoch, (SELECT count(*) FROM lease WHERE lease.shard = n),
-			coalesce((SELECT min(look) FROM task WHERE task.shard = n AND lane IS NOT NULL AND NOT running), 0) FROM shard ORDER BY n`)
+		}, `SELECT n, owner, coalesce((SELECT max(until) FROM foliot.node WHERE starts_with(owner, process || '/')), 0), epoch, (SELECT count(*) FROM foliot.lease WHERE lease.shard = n),
+			coalesce((SELECT min(look) FROM foliot.task WHERE task.shard = n AND lane IS NOT NULL AND NOT running), 0) FROM foliot.shard ORDER BY n`)
 	})
 }
 
@@ -393,8 +283,8 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 	_, err := store.Call(ctx, &s.calls, func() (none struct{}, err error) {
 		changed, refused := false, error(nil)
 		err = s.locked(ctx, func(tx pgx.Tx) error {
-			return s.changeNodes(ctx, tx, func(all nodes, at task.Millis) nodes {
-				if changed, refused = all.drain(d, s.silence(), at); !changed {
+			return s.changeNodes(ctx, tx, func(all membership.Roster, at task.Millis) membership.Roster {
+				if changed, refused = all.Drain(d, s.silence(), at); !changed {
 					return nil
 				}
 				return all
@@ -419,4 +309,6 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 func (s *Store) Release() { s.member.Release() }
 
 // Owns reports whether this node owns the shard of a task, without I/O.
-func (s *Store) Owns(key task.Key) bool { return s.member.Owns(int(s.shardOf(key))) != nil }
+func (s *Store) Owns(key task.Key) bool {
+	return s.member.Owns(int(sqltask.Shard(key, s.shards))) != nil
+}

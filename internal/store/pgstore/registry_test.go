@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,71 +11,8 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/membership"
-	"github.com/foliot/foliot/internal/task"
 )
-
-// A name belongs to the first process that has it, until that one leaves or is silent,
-// and a drain to the process that is drained. A process that loses its name keeps the
-// lease of its shards to the end, and gets no other one.
-func TestANameBelongsToItsFirstProcess(t *testing.T) {
-	const silence, lease, long = 3 * time.Second, 6 * time.Second, 1_000_000
-	all := nodes{}
-	a, again, b := &membership.Peer{Name: "a", Nonce: "1"}, &membership.Peer{Name: "a", Nonce: "2"}, &membership.Peer{Name: "b", Nonce: "3"}
-	for i, step := range []struct {
-		at   int64
-		mode membership.Mode
-		who  *membership.Peer
-		want membership.Found
-		list string
-		ends int64 // the end of the lease of who
-	}{
-		{0, membership.Alive, a, membership.Moved, "a1", 6000},
-		{1000, membership.Alive, a, 0, "a1", 7000},
-		{2000, membership.Alive, again, membership.Other, "a1 a2?", 0},
-		{4000, membership.KeepName, again, membership.Other, "a1 a2?", 0},
-		{4001, membership.Alive, again, membership.Moved, "a1? a2", 10_001},
-		{4500, membership.Alive, a, membership.Other, "a1? a2", 7000},
-		{5000, membership.Alive, b, membership.Moved, "a1? a2 b3", 11_000},
-		{6000, membership.Leave, a, 0, "a2 b3", 7000},
-		{7000, membership.Leave, again, membership.Moved, "b3", 10_001},
-		{8000, membership.NoName, a, membership.Other, "b3 a1?", 0},
-		{40_000, membership.Alive, a, membership.Moved, "a1", 46_000},
-		{39_000, membership.Alive, a, 0, "a1", 45_000}, // the clock was set back
-	} {
-		now := task.Millis(long + step.at)
-		found, list, ends := membership.Found(0), "", task.Millis(0)
-		all, found = all.beat(step.mode, step.who, silence, lease, now)
-		for _, p := range all.peers(now, silence, false) {
-			if list != "" {
-				list += " "
-			}
-			if list += p.Name + p.Nonce; p.Duplicate {
-				list += "?"
-			}
-		}
-		for _, n := range all {
-			if n.Process == step.who.Process() {
-				ends = max(n.Until-long, 0)
-			}
-		}
-		if found != step.want || list != step.list || ends != task.Millis(step.ends) {
-			t.Errorf("step %d: found %d, %q, a lease until %d", i, found, list, ends)
-		}
-	}
-	if _, err := all.drain(store.Drain{Node: "a"}, silence, long+39_000); !errors.Is(err, store.ErrLastNode) {
-		t.Errorf("the last node: %v", err)
-	}
-	for i, want := range []bool{true, false} {
-		if changed, err := all.drain(store.Drain{Node: "a", Force: true}, silence, long+39_000); changed != want && err == nil {
-			t.Errorf("drain %d: %v, %v", i, changed, err)
-		}
-	}
-	if p := all.peers(long+39_000, silence, false)[0]; !p.Draining || !p.Forced {
-		t.Errorf("%+v", p)
-	}
-}
 
 // outsiders returns processes that use the registry by hand.
 func outsiders(t *testing.T, names ...string) (all []registry, peers []*membership.Peer) {
@@ -111,7 +47,7 @@ func TestATakeoverEndsALease(t *testing.T) {
 	}
 	silent := func() {
 		t.Helper()
-		_, err := all[0].pool.Exec(t.Context(), "UPDATE node SET until = 1 WHERE process = 'a/1'", &all[0].schema)
+		_, err := all[0].pool.Exec(t.Context(), "UPDATE foliot.node SET until = 1 WHERE process = 'a/1'", all[0].schema)
 		fatal.If(t, err)
 	}
 	hold(0, "", "") // it is no node
@@ -123,7 +59,7 @@ func TestATakeoverEndsALease(t *testing.T) {
 	beat(0, 0) // nothing was taken
 	hold(1, "a/1/1", "a/1/1")
 	silent()
-	_, err := all[1].pool.Exec(t.Context(), "UPDATE shard SET owner = 'b/1/0' WHERE n = 1", &all[1].schema)
+	_, err := all[1].pool.Exec(t.Context(), "UPDATE foliot.shard SET owner = 'b/1/0' WHERE n = 1", all[1].schema)
 	fatal.If(t, err)
 	hold(1, "b/1/2", "b/1/0")
 	hold(0, "b/1/2", "b/1/0")
@@ -131,7 +67,7 @@ func TestATakeoverEndsALease(t *testing.T) {
 	all[0].Lease(t.Context(), "release", "b/1", time.Minute, []int{1})
 	hold(0, "b/1/2", "a/1/2")
 	beat(0, 0)
-	_, err = all[0].pool.Exec(t.Context(), "DELETE FROM recovery", &all[0].schema) // as a crash does
+	_, err = all[0].pool.Exec(t.Context(), "DELETE FROM foliot.recovery", all[0].schema) // as a crash does
 	fatal.If(t, err)
 	beat(0, membership.Moved)
 	beat(0, 0)
@@ -166,6 +102,28 @@ func TestAHeartbeatFindsTheOldestSnapshot(t *testing.T) {
 	r.examined = time.Time{}
 	if got := found(); got >= time.Since(began) {
 		t.Errorf("without a snapshot, it found %v", got)
+	}
+}
+
+// A heartbeat of a process with a taken name writes only the row of this process.
+func TestAProcessWithATakenNameChangesNoOtherRow(t *testing.T) {
+	all, peers := outsiders(t, "a")
+	again := &membership.Peer{Name: "a", Nonce: "2"}
+	row := func() (version string) {
+		t.Helper()
+		fatal.If(t, all[0].pool.QueryRow(t.Context(), "SELECT xmin::text FROM foliot.node WHERE process = 'a/1'", all[0].schema).Scan(&version))
+		return version
+	}
+	_, err := all[0].Beat(t.Context(), membership.Alive, peers[0], 3*time.Second)
+	fatal.If(t, err)
+	before := row()
+	for range 2 {
+		if n, err := all[0].Beat(t.Context(), membership.Alive, again, 3*time.Second); err != nil || n.Found != membership.Other {
+			t.Errorf("found %d, %v", n.Found, err)
+		}
+	}
+	if after := row(); after != before {
+		t.Errorf("transaction %s wrote the row of the other process", after)
 	}
 }
 

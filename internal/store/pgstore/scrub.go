@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -17,23 +18,27 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 			s.abandoned.Begin()
 		}
 		limit = max(limit, 1)
-		rows, err := query(ctx, s, func(row pgx.CollectableRow) (f found, err error) {
+		rows, err := query(ctx, s, func(row pgx.CollectableRow) (f sqltask.Found, err error) {
 			var data []byte
 			var until *int64
-			if err = row.Scan(&done.Next, &data, &until); err == nil {
-				f.decode(done.Next, data, until)
+			if err = row.Scan(&done.Next, &data, &until); err != nil {
+				return f, err
+			}
+			key, err := sqltask.ParseKey(done.Next)
+			if err == nil {
+				f.Decode(key, data, until)
 			}
 			return f, err
-		}, `SELECT key, record, until FROM task LEFT JOIN lease USING (key) WHERE key > $1 AND record IS NOT NULL ORDER BY key LIMIT $2`, cursor, limit)
+		}, `SELECT key, record, until FROM foliot.task LEFT JOIN foliot.lease USING (key) WHERE key > $1 AND record IS NOT NULL ORDER BY key LIMIT $2`, cursor, limit)
 		if err != nil {
 			return done, err
 		}
 		for _, f := range rows {
-			if f.err != nil {
-				return done, f.err
+			if f.Err != nil {
+				return done, f.Err
 			}
 			done.Examined++
-			back, lost := s.abandoned.Find(now, f.task)
+			back, lost := s.abandoned.Find(now, f.Task)
 			if !lost {
 				continue
 			}
@@ -42,7 +47,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 				return done, err
 			}
 			if replies[0].Err == nil && replies[0].Effect != 0 {
-				done.Repairs = append(done.Repairs, store.Repair{Key: f.task.Key(), Found: store.FoundAbandoned})
+				done.Repairs = append(done.Repairs, store.Repair{Key: f.Task.Key(), Found: store.FoundAbandoned})
 			}
 		}
 		if len(rows) < limit {

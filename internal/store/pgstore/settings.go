@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/kernel"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -81,7 +82,7 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 			}
 		}
 		waiting := task.Counts{}
-		if err := tx.QueryRow(ctx, "SELECT count(*) FROM task WHERE pending IS NOT NULL AND key >= $1 || '/' AND key < $1 || '0'", &s.schema, drop.Name).Scan(&waiting.States[task.Scheduled]); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT count(*) FROM foliot.task WHERE pending IS NOT NULL AND key >= $1 || '/' AND key < $1 || '0'", s.schema, drop.Name).Scan(&waiting.States[task.Scheduled]); err != nil {
 			return settings.EditReply{}, err
 		}
 		drop.Count(task.DefaultQueue, waiting)
@@ -94,18 +95,18 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 	for _, c := range changes {
 		var err error
 		if c.Value == nil {
-			_, err = tx.Exec(ctx, "DELETE FROM setting WHERE field = $1", &s.schema, c.Key.Field())
+			_, err = tx.Exec(ctx, "DELETE FROM foliot.setting WHERE field = $1", s.schema, c.Key.Field())
 		} else {
 			var data []byte
 			if data, err = settings.EncodeSetting(c.Value); err == nil {
-				_, err = tx.Exec(ctx, "INSERT INTO setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", &s.schema, c.Key.Field(), data)
+				_, err = tx.Exec(ctx, "INSERT INTO foliot.setting VALUES ($1, $2) ON CONFLICT (field) DO UPDATE SET value = excluded.value", s.schema, c.Key.Field(), data)
 			}
 		}
 		if err != nil {
 			return settings.EditReply{}, err
 		}
 	}
-	_, err = tx.Exec(ctx, "UPDATE version SET settings = $1", &s.schema, versionAfter(have.version))
+	_, err = tx.Exec(ctx, "UPDATE foliot.version SET settings = $1", s.schema, versionAfter(have.version))
 	if entry, ok := settings.AuditEdit(now, settings.ActorOf(ctx), e, changes); ok && err == nil {
 		err = s.audit(ctx, tx, entry)
 	}
@@ -146,10 +147,10 @@ func (s *Store) reload(ctx context.Context) error {
 // readSettings returns the settings, which are have if they have its version.
 func (s *Store) readSettings(ctx context.Context, tx pgx.Tx, have *configuration, lock string) (*configuration, error) {
 	c := &configuration{}
-	if err := tx.QueryRow(ctx, "SELECT settings FROM version"+lock, &s.schema).Scan(&c.version); err != nil || c.version == have.version {
+	if err := tx.QueryRow(ctx, "SELECT settings FROM foliot.version"+lock, s.schema).Scan(&c.version); err != nil || c.version == have.version {
 		return have, err
 	}
-	rows, err := tx.Query(ctx, "SELECT field, value FROM setting", &s.schema)
+	rows, err := tx.Query(ctx, "SELECT field, value FROM foliot.setting", s.schema)
 	if err != nil {
 		return nil, err
 	}
@@ -171,11 +172,11 @@ func (s *Store) readSettings(ctx context.Context, tx pgx.Tx, have *configuration
 
 func (s *Store) audit(ctx context.Context, tx pgx.Tx, entries ...settings.AuditEntry) error {
 	for i := range entries {
-		if _, err := tx.Exec(ctx, "INSERT INTO audit (entry) VALUES ($1)", &s.schema, codec.EncodeAuditEntry(&entries[i])); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO foliot.audit (entry) VALUES ($1)", s.schema, codec.EncodeAuditEntry(&entries[i])); err != nil {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, "DELETE FROM audit WHERE seq <= (SELECT seq FROM audit ORDER BY seq DESC OFFSET $1 LIMIT 1)", &s.schema, settings.MaxAuditEntries)
+	_, err := tx.Exec(ctx, "DELETE FROM foliot.audit WHERE seq <= (SELECT seq FROM foliot.audit ORDER BY seq DESC OFFSET $1 LIMIT 1)", s.schema, settings.MaxAuditEntries)
 	return err
 }
 
@@ -198,7 +199,7 @@ func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64
 			if before == 0 {
 				before = math.MaxInt64
 			}
-			return s.readLog(ctx, "SELECT seq, entry FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2", int64(before), n)
+			return s.readLog(ctx, "SELECT seq, entry FROM foliot.audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2", int64(before), n)
 		})
 	})
 }
@@ -206,13 +207,13 @@ func (s *Store) Audit(ctx context.Context, f settings.AuditFilter, before uint64
 // sweepLog removes at most limit entries from the beginning of the audit log if their
 // retention ended at or before now.
 func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, error) {
-	entries, err := s.readLog(ctx, "SELECT seq, entry FROM audit ORDER BY seq LIMIT $1", limit)
+	entries, err := s.readLog(ctx, "SELECT seq, entry FROM foliot.audit ORDER BY seq LIMIT $1", limit)
 	n := 0
 	for n < len(entries) && entries[n].At.Add(s.config.AuditKeep) <= now {
 		n++
 	}
 	if err == nil && n > 0 {
-		_, err = s.pool.Exec(ctx, "DELETE FROM audit WHERE seq <= $1", &s.schema, int64(entries[n-1].Seq))
+		_, err = s.pool.Exec(ctx, "DELETE FROM foliot.audit WHERE seq <= $1", s.schema, int64(entries[n-1].Seq))
 	}
 	return n, err
 }
@@ -224,45 +225,37 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 
 // readCounts adds the unread news to the counts, in one snapshot.
 func (s *Store) readCounts(ctx context.Context, q Querier) (map[task.QueueKey]task.Counts, error) {
-	rows, err := q.Query(ctx, "SELECT namespace, queue, number, sum(n)::bigint, NULL::jsonb FROM count GROUP BY 1, 2, 3 UNION ALL SELECT '', '', 0, 0, news FROM news", &s.schema)
+	rows, err := q.Query(ctx, "SELECT namespace, queue, number, sum(n)::bigint, NULL::jsonb FROM foliot.count GROUP BY 1, 2, 3 UNION ALL SELECT '', '', 0, 0, news FROM foliot.news", s.schema)
 	if err != nil {
 		return nil, err
 	}
-	all := map[task.QueueKey]task.Counts{}
+	all := kernel.Tally{}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var key task.QueueKey
 		var number int16
 		var n int64
+		var c task.Counts
 		var data []byte
 		if err := row.Scan(&key.Namespace, &key.Queue, &number, &n, &data); err != nil {
 			return none, err
 		}
-		if data == nil {
-			c := all[key]
-			if number < 0 {
-				c.Bytes += n
-			} else if int(number) < len(c.States) {
-				c.States[number] += n
+		switch {
+		case data != nil:
+			var list []sqltask.News
+			err = json.Unmarshal(data, &list)
+			for _, one := range list {
+				for _, d := range one.Deltas {
+					all.Add(d.QueueKey, d.Counts)
+				}
 			}
-			all[key] = c
-			return none, nil
-		}
-		var list []news
-		err = json.Unmarshal(data, &list)
-		for _, one := range list {
-			for _, d := range one.Deltas {
-				key := task.QueueKey{Namespace: d.Namespace, Queue: d.Queue}
-				c := all[key]
-				c.Add(d.Counts)
-				all[key] = c
-			}
+		case number < 0:
+			c.Bytes = n
+			all.Add(key, c)
+		case int(number) < len(c.States):
+			c.States[number] = n
+			all.Add(key, c)
 		}
 		return none, err
 	})
-	for key, c := range all {
-		if c.Total() == 0 {
-			delete(all, key)
-		}
-	}
 	return all, err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/foliot/foliot/internal/store/membership"
 	"github.com/foliot/foliot/internal/store/quota"
 	"github.com/foliot/foliot/internal/store/serverclock"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -104,7 +105,7 @@ type Store struct {
 	opened  time.Time
 
 	member      *membership.Member
-	claimed     kernel.Claimed[record]
+	claimed     kernel.Claimed[sqltask.Record]
 	abandoned   kernel.Abandoned
 	unclaimable lockedTasks
 	clocks      *serverclock.Clocks

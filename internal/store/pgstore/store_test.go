@@ -243,8 +243,8 @@ func TestASettlementInATransactionDelaysNoExtension(t *testing.T) {
 func TestManyNewsAreCountedInParts(t *testing.T) {
 	s := openNodes(t, migrated(t), "a")[0]
 	const rows = foldMost + 1
-	_, err := s.pool.Exec(t.Context(), `INSERT INTO news (shard, node, news)
-		SELECT n % 32, '', '[{"d": [{"Namespace": "default", "Queue": "q", "States": [0, 1, 0, 0, 0, 0, 0], "Bytes": 2}]}]' FROM generate_series(1, $1::int) n`, &s.schema, rows)
+	_, err := s.pool.Exec(t.Context(), `INSERT INTO foliot.news (shard, node, news)
+		SELECT n % 32, '', '[{"d": [{"Namespace": "default", "Queue": "q", "States": [0, 1, 0, 0, 0, 0, 0], "Bytes": 2}]}]' FROM generate_series(1, $1::int) n`, s.schema, rows)
 	fatal.If(t, err)
 	left := 0
 	redistest.Until(t, "all news are counted", func() bool {
@@ -253,7 +253,7 @@ func TestManyNewsAreCountedInParts(t *testing.T) {
 		if c := counts[task.QueueKey{Namespace: "default", Queue: "q"}]; c.States[task.Scheduled] != rows || c.Bytes != 2*rows {
 			t.Fatalf("the counts are %+v", c)
 		}
-		fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM news", &s.schema).Scan(&left))
+		fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM foliot.news", s.schema).Scan(&left))
 		return left == 0
 	})
 }

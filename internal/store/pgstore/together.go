@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"sync"
+
+	"github.com/foliot/foliot/internal/store/sqltask"
 )
 
 // Writes of many calls at the same time are made together, because a transaction costs
@@ -15,7 +17,7 @@ type together struct {
 
 // write is a call that waits for its rows to be written.
 type write struct {
-	rows    []row
+	rows    []sqltask.Row
 	endings []ending
 	err     error
 	done    chan struct{}
@@ -28,7 +30,7 @@ const (
 
 // write writes rows, perhaps together with those of other calls, and returns the endings
 // of those of steps.
-func (m *medium) write(ctx context.Context, rows []row, c class) ([]ending, error) {
+func (m *medium) write(ctx context.Context, rows []sqltask.Row, c class) ([]ending, error) {
 	if m.foreign || len(rows) >= maxRows {
 		return m.writeNow(ctx, rows, c)
 	}
@@ -55,12 +57,12 @@ func (s *Store) fly(c class) {
 	for {
 		g.mu.Lock()
 		list := g.waiting[c]
-		n, rows := 0, []row(nil)
+		n, rows := 0, []sqltask.Row(nil)
 		for n < len(list) && (n == 0 || len(rows)+len(list[n].rows) <= maxRows) {
 			base := int32(len(rows))
 			for _, r := range list[n].rows {
-				if r.parent >= 0 {
-					r.parent += base
+				if r.Parent > 0 {
+					r.Parent += base
 				}
 				rows = append(rows, r)
 			}
@@ -83,13 +85,13 @@ func (s *Store) fly(c class) {
 
 // writeAll writes the rows of some calls. If that fails because of one of them, each is
 // made alone.
-func (s *Store) writeAll(list []*write, rows []row, c class) {
+func (s *Store) writeAll(list []*write, rows []sqltask.Row, c class) {
 	endings, err := s.writeNow(context.Background(), rows, c)
 	for _, w := range list {
 		if w.err = err; err == nil {
 			steps := 0
 			for _, r := range w.rows {
-				if r.parent < 0 {
+				if r.Parent == 0 {
 					steps++
 				}
 			}

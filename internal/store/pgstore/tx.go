@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"regexp"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -40,26 +39,9 @@ func transactionOf(ctx context.Context) *Transaction {
 func run[T any](ctx context.Context, s *Store, tx *Transaction, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	rows, err := tx.DB.Query(ctx, generic(s.schema.in(sql)), args...)
+	rows, err := tx.DB.Query(ctx, s.schema.in(sql), args...)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
 }
-
-// generic returns a statement for which PostgreSQL soon keeps a plan. With the arrays in
-// sight, it expects fewer rows than a kept plan does, and plans a write for several
-// milliseconds each time. The transactions of the store set plan_cache_mode instead.
-func generic(sql string) string {
-	text, known := generics.Load(sql)
-	if !known {
-		text = arrays.ReplaceAllString(sql, "(SELECT $0)")
-		generics.Store(sql, text)
-	}
-	return text.(string)
-}
-
-var (
-	arrays   = regexp.MustCompile(`\$\d+::\w+\[\]`) // arguments
-	generics sync.Map                               // by the statement of the store
-)
