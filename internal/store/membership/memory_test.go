@@ -322,8 +322,12 @@ func start(m *memory, name string) *node {
 		Count: n.link.count, Sums: n.link,
 		Lag: func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
 		Prepare: func(_ context.Context, owned []*Owned) error {
-			for _, h := range owned {
+			const most = 20
+			for _, h := range owned[:min(len(owned), most)] {
 				h.Ready.Store(true)
+			}
+			if len(owned) > most {
+				return context.DeadlineExceeded
 			}
 			return nil
 		},
