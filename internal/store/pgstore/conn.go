@@ -103,13 +103,7 @@ func dial(ctx context.Context, settings *pgxpool.Config, path string) (c Conn, e
 		c.Conn, err = pgx.ConnectConfig(ctx, one)
 	}
 	if err == nil {
-		if err = checkServer(ctx, c); err == nil {
-			err = c.QueryRow(ctx, target, path).Scan(&c.Schema)
-		}
-		if err == nil {
-			err = c.QueryRow(ctx, "SELECT pg_backend_pid() <> $1::bigint", int64(c.PgConn().PID())).Scan(&c.Pooled)
-		}
-		if err != nil {
+		if err = c.examine(ctx, path); err != nil {
 			_ = c.Close(context.WithoutCancel(ctx))
 		}
 	}

@@ -77,7 +77,7 @@ func (f *functions) get(key task.Key) *task.Task {
 func (f *functions) applied() {
 	f.t.Helper()
 	fatal.If(f.t, f.surveyPending(f.t.Context(), f.numbers()))
-	fatal.If(f.t, f.applySome(f.t.Context(), f.unapplied.take()))
+	fatal.If(f.t, f.applySome(f.t.Context(), f.unapplied.Take()))
 	if left := f.number("SELECT count(*) FROM task WHERE pending IS NOT NULL"); left > 0 {
 		f.t.Fatalf("%d tasks still have pending operations", left)
 	}

@@ -164,7 +164,11 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 // writeSteps writes steps, or its halves if another transaction locks the name of a
 // task that one of them creates.
 func (m *medium) writeSteps(ctx context.Context, steps []*step) error {
-	endings, err := m.write(ctx, m.rowsOf(steps), m.classOf(steps))
+	write := m.together.Do
+	if m.foreign {
+		write = m.write
+	}
+	endings, err := write(ctx, m.rowsOf(steps), m.classOf(steps))
 	switch state := code(err); {
 	case err == nil, m.foreign: // an error has ended the user's transaction
 	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks

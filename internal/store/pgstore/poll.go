@@ -100,7 +100,7 @@ func (s *Store) poll(ctx context.Context) error {
 		}
 	}
 	if len(pending) > 0 { // by settings that are as new as they are
-		s.unapplied.add(pending...)
+		s.unapplied.Add(pending...)
 	}
 	return nil
 }

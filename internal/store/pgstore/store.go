@@ -90,6 +90,7 @@ func (c Config) withDefaults() Config {
 // Store is a store.Store in PostgreSQL.
 type Store struct {
 	store.Watchers
+	kernel.Queries
 	*serverclock.Times
 
 	config  Config
@@ -110,7 +111,7 @@ type Store struct {
 	unclaimable lockedTasks
 	clocks      *serverclock.Clocks
 	listeners   listeners
-	unapplied   unapplied
+	unapplied   *sqltask.Unapplied
 	failures    sparselog.Failures
 	absent      atomic.Pointer[error] // the error of the last poll, if nothing was heard since
 	replied     atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
@@ -135,7 +136,7 @@ type Store struct {
 	applied     atomic.Pointer[string] // the version that the watcher has seen
 	configuring sync.Mutex             // held while settings are read and the watcher is called
 	quotas      quota.Quotas
-	together    together
+	together    sqltask.Batches[class, ending]
 	asks        atomic.Uint64 // numbers the asks for permits
 
 	calls   store.Calls
@@ -162,13 +163,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
-		unapplied: unapplied{keys: map[string]bool{}, news: make(chan struct{}, 1)},
+		unapplied: sqltask.NewUnapplied(),
 	}
 	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
+	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
 	s.last = nothingSeen
 	s.folded.Store(ref(nothingSeen))
 	s.busy.Store(-int64(busyFor))
-	s.together = together{waiting: map[class][]*write{}, flying: map[class]int{}}
+	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) { return s.write(context.Background(), rows, c) }
+	s.together.Undid = func(err error) bool { return code(err) != "" }
+	s.together.Go = s.working.Go
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 		return s.readCounts(ctx, s.pool)

@@ -87,10 +87,11 @@ func explain(action, url string, err error) error {
 	return fmt.Errorf("%s the store at %s: %w%s", action, Location(url), err, remedy)
 }
 
-// checkServer refuses a server that cannot hold a store.
-func checkServer(ctx context.Context, db rower) error {
+// examine refuses a server that cannot hold a store, and finds the schema of path.
+func (c *Conn) examine(ctx context.Context, path string) error {
 	number, version, readOnly := 0, "", false
-	err := db.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version'), current_setting('transaction_read_only')::bool").Scan(&number, &version, &readOnly)
+	err := c.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version'), current_setting('transaction_read_only')::bool, pg_backend_pid() <> $2::bigint, ("+target+")",
+		path, int64(c.PgConn().PID())).Scan(&number, &version, &readOnly, &c.Pooled, &c.Schema)
 	switch {
 	case err != nil:
 		return err

@@ -2,7 +2,9 @@ package pgstore
 
 import (
 	"context"
+	_ "embed"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,55 +48,13 @@ func (m *medium) rowsOf(steps []*step) (rows []sqltask.Row) {
 	return rows
 }
 
-// writeRows writes rows if their records still have the stamps by which they were
-// decided. Its CTEs see one snapshot, so the news are those of the rows that were
-// written. Two rows can have the same key, if they belong to different calls: at most
-// one of them is written.
-var inputRows = `
-WITH u AS MATERIALIZED (
-	SELECT * FROM ` + inputOf[sqltask.Row]() + `
-), clock AS MATERIALIZED (SELECT coalesce($23::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms
-), locked AS MATERIALIZED (
-	SELECT t.key FROM foliot.task t JOIN u USING (key) WHERE u.old IS NOT NULL ORDER BY t.key FOR UPDATE OF t`
-
-const writeRows = `
-), fit AS MATERIALIZED (
-	SELECT u.* FROM u, clock WHERE u.earliest <= clock.ms AND (u.owner IS NULL OR EXISTS (SELECT FROM foliot.shard s WHERE s.n = u.shard AND s.owner = u.owner))
-		AND (u.home IS NULL OR EXISTS (SELECT FROM foliot.setting WHERE field = u.home))
-		AND ($25::text IS NULL OR EXISTS (SELECT FROM foliot.version WHERE settings = $25))
-), updated AS (
-	UPDATE foliot.task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, relative = f.relative, pending = NULL, stamp = f.Stamp, record = f.Record,
-		body = CASE f.bodies WHEN 0 THEN t.body WHEN 1 THEN f.Body END, idem = f.idem, ended = f.ended, keep = f.keep
-	FROM fit f JOIN locked USING (key) WHERE t.key = f.key AND t.stamp = f.old AND f.Record IS NOT NULL RETURNING f.ord
-), removed AS (
-	DELETE FROM foliot.task t USING fit f JOIN locked USING (key) WHERE t.key = f.key AND t.stamp = f.old AND f.Record IS NULL RETURNING f.ord
-), created AS (
-	INSERT INTO foliot.task (key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep)
-	SELECT key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep FROM fit WHERE old IS NULL AND parent = 0 ORDER BY key
-	ON CONFLICT DO NOTHING RETURNING key, stamp
-), spawned AS (
-	INSERT INTO foliot.task (key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep)
-	SELECT f.key, f.shard, f.lane, f.look, f.running, f.relative, f.Stamp, f.Record, f.Body, f.idem, f.ended, f.keep FROM u f JOIN updated ON updated.ord = f.parent ORDER BY f.key
-	ON CONFLICT DO NOTHING RETURNING key, stamp
-), done AS (
-	SELECT ord FROM updated UNION ALL SELECT ord FROM removed
-	UNION ALL SELECT u.ord FROM u JOIN created USING (key, stamp) WHERE u.parent = 0
-	UNION ALL SELECT u.ord FROM u JOIN spawned USING (key, stamp) WHERE u.parent > 0
-), leased AS (
-	INSERT INTO foliot.lease (key, shard, token, until) SELECT key, shard, token, until FROM u JOIN done USING (ord) WHERE lease = 1
-	ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
-), released AS (
-	DELETE FROM foliot.lease l USING u JOIN done USING (ord) WHERE l.key = u.key AND u.lease = 2
-), told AS (
-	INSERT INTO foliot.news (shard, node, news) SELECT shard, $24, jsonb_agg(news::jsonb) FROM u JOIN done USING (ord) WHERE news <> '' GROUP BY shard
+// writeRows writes rows: see write.sql. skipLocked skips locked records.
+var (
+	//go:embed write.sql
+	writing    string
+	writeRows  = strings.NewReplacer("{rows}", inputOf[sqltask.Row](), "{skip}", "").Replace(writing)
+	skipLocked = strings.NewReplacer("{rows}", inputOf[sqltask.Row](), "{skip}", "SKIP LOCKED").Replace(writing)
 )
-SELECT CASE WHEN done.ord IS NOT NULL THEN 0
-	WHEN u.earliest > clock.ms THEN 2
-	WHEN u.owner IS NOT NULL AND NOT EXISTS (SELECT FROM foliot.shard s WHERE s.n = u.shard AND s.owner = u.owner) THEN 3
-	WHEN u.old IS NOT NULL AND EXISTS (SELECT FROM foliot.task t WHERE t.key = u.key AND t.stamp = u.old) AND NOT EXISTS (SELECT FROM locked l WHERE l.key = u.key) THEN 4
-	WHEN u.home IS NOT NULL AND NOT EXISTS (SELECT FROM foliot.setting WHERE field = u.home) OR $25 <> (SELECT settings FROM foliot.version) THEN 5
-	ELSE 1 END::smallint
-FROM clock, u LEFT JOIN done USING (ord) WHERE u.parent = 0 ORDER BY u.ord`
 
 // extendRows sets the ends of leases. It reads the records without a lock: an
 // extension fails if a client has changed the task, so that the holder sees it. It
@@ -143,8 +103,8 @@ func (m *medium) classOf(steps []*step) class {
 	return c
 }
 
-// writeNow writes rows by one statement, and returns the endings of those of steps.
-func (s *Store) writeNow(ctx context.Context, rows []sqltask.Row, c class) ([]ending, error) {
+// write writes rows by one statement, and returns the endings of those of steps.
+func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]ending, error) {
 	var locks []int64
 	for _, r := range rows {
 		if r.Home != nil {
@@ -152,9 +112,9 @@ func (s *Store) writeNow(ctx context.Context, rows []sqltask.Row, c class) ([]en
 		}
 	}
 	slices.Sort(locks)
-	sql, node, version, clock := inputRows+writeRows, s.node, &c.version, ref(int64(c.clock))
+	sql, node, version, clock := writeRows, s.node, &c.version, ref(int64(c.clock))
 	if c.skips {
-		sql = inputRows + " SKIP LOCKED" + writeRows
+		sql = skipLocked
 	}
 	if c.foreign { // this process reads the news too
 		node = ""

@@ -17,35 +17,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Get implements store.TaskStore.
-func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
-	return store.Call(ctx, &s.calls, func() (*task.Task, error) {
-		all, err := s.tasks(ctx, []task.Key{key}, true)
-		switch {
-		case err != nil:
-			return nil, err
-		case all[0] == nil:
-			return nil, task.ErrNotFound
-		}
-		return all[0], nil
-	})
-}
-
-// List implements store.TaskStore.
-func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
-	return store.Call(ctx, &s.calls, func() (task.Listing, error) { return kernel.List(ctx, query{s}, f, page) })
-}
-
-// Upcoming implements store.TaskStore.
-func (s *Store) Upcoming(ctx context.Context, r store.UpcomingRead) (task.Upcoming, error) {
-	return store.Call(ctx, &s.calls, func() (task.Upcoming, error) { return kernel.Upcoming(ctx, query{s}, r) })
-}
-
-// Due implements store.TaskStore.
-func (s *Store) Due(ctx context.Context, r store.DueRead, found store.DueFound) (task.Millis, error) {
-	return store.Call(ctx, &s.calls, func() (task.Millis, error) { return kernel.Due(ctx, query{s}, r, math.MaxInt64, found) })
-}
-
 // query implements kernel.Reader with the shards of all nodes as parts. It reads only
 // the servers, because a node has low-water marks of its own shards alone.
 type query struct{ *Store }

@@ -141,6 +141,7 @@ func (c Config) conn() redisconn.Config {
 // Store is a store.Store in Redis.
 type Store struct {
 	store.Watchers
+	kernel.Queries
 	*serverclock.Times
 
 	config  Config
@@ -201,6 +202,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		closing: make(chan struct{}), polled: make(chan struct{}), edited: make(chan struct{}, 1),
 	}
 	s.calls.Failure = s.failure
+	s.Queries = kernel.Queries{Calls: &s.calls, Reader: query{s}, Read: s.tasks}
 	s.calls.Refuse = func() error {
 		if l := s.identity.Lost(); l != nil {
 			return l

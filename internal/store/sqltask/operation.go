@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -156,4 +157,46 @@ func (a *Applying) Apply(_ task.Millis, old *task.Task, _ task.Facts) (task.Resu
 		return task.Result{}, task.ErrStale
 	}
 	return task.Result{Task: old}, nil
+}
+
+// Unapplied has the tasks with pending operations in the shards of this process.
+type Unapplied struct {
+	News chan struct{} // some were added
+
+	mu   sync.Mutex // guards keys
+	keys map[string]bool
+}
+
+// NewUnapplied returns an Unapplied without tasks.
+func NewUnapplied() *Unapplied {
+	return &Unapplied{News: make(chan struct{}, 1), keys: map[string]bool{}}
+}
+
+// Add adds tasks by their keys in the tables.
+func (u *Unapplied) Add(keys ...string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, k := range keys {
+		u.keys[k] = true
+	}
+	select {
+	case u.News <- struct{}{}:
+	default:
+	}
+}
+
+// Take removes some tasks.
+func (u *Unapplied) Take() (keys []task.Key) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for text := range u.keys {
+		if len(keys) == MaxRows {
+			break
+		}
+		delete(u.keys, text)
+		if k, err := ParseKey(text); err == nil {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }

@@ -1,0 +1,58 @@
+package sqltask
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Calls at the same time share transactions, and each gets the endings of its own steps. An
+// error of one call is that of no other call.
+func TestCallsShareTransactions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong := errors.New("wrong")
+		var running sync.WaitGroup
+		var mu sync.Mutex
+		largest := 0
+		b := Batches[string, string]{Undid: func(err error) bool { return errors.Is(err, wrong) }, Go: running.Go}
+		b.Write = func(rows []Row, class string) (endings []string, err error) {
+			time.Sleep(time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			largest = max(largest, len(rows))
+			for _, r := range rows {
+				switch {
+				case r.Key == "9":
+					err = wrong
+				case r.Parent == 0:
+					endings = append(endings, class+r.Key)
+				case rows[r.Parent-1].Key+" spawned" != r.Key:
+					t.Errorf("the parent of %s is %s", r.Key, rows[r.Parent-1].Key)
+				}
+			}
+			return endings, err
+		}
+		var calls sync.WaitGroup
+		for i := range 10 {
+			calls.Go(func() {
+				key := fmt.Sprint(i)
+				endings, err := b.Do(t.Context(), []Row{{Key: key}, {Key: key + " spawned", Parent: 1}, {Key: key}}, "ends ")
+				want, wantErr := fmt.Sprint([]string{"ends " + key, "ends " + key}), error(nil)
+				if i == 9 {
+					want, wantErr = "[]", wrong
+				}
+				if got := fmt.Sprint(endings); got != want && err == nil || !errors.Is(err, wantErr) {
+					t.Errorf("call %d: %s, %v", i, got, err)
+				}
+			})
+		}
+		calls.Wait()
+		running.Wait()
+		if largest < 2*3 || len(b.flying) > 0 {
+			t.Errorf("at most %d rows in a transaction, and %v run", largest, b.flying)
+		}
+	})
+}
