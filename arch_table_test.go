@@ -38,7 +38,7 @@ var layers = []layer{
 	{
 		path: "postgres", may: []string{".", "internal/engine", "internal/engine/postgres", "internal/store/pgstore"}, shipped: true,
 		tech:  []string{"github.com/jackc/pgx/v5"}, // Use and Tx take a pool and a transaction of a program
-		tests: []string{"foliottest", "internal/redistest", "internal/servertest/pgtest", "internal/store", "internal/task"},
+		tests: []string{"admin", "client", "foliottest", "internal/redistest", "internal/servertest/pgtest", "internal/store", "internal/task", "internal/wire", "remote"},
 		why:   "a program that keeps its timers in PostgreSQL links neither another store nor the API",
 	},
 	{

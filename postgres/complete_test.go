@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,11 +63,18 @@ func (l *lines) text() string {
 func opened(t *testing.T, handler func(context.Context, *shop, *foliot.Task[order]) error) *shop {
 	t.Helper()
 	server := pgtest.Shared(t)
+	return openedAt(t, server.URL()+"&pool_max_conns=8&search_path="+server.Schema(t), handler)
+}
+
+// openedAt is opened with a pool at a URL.
+func openedAt(t *testing.T, url string, handler func(context.Context, *shop, *foliot.Task[order]) error) *shop {
+	t.Helper()
+	server := pgtest.Shared(t)
 	schema := server.Schema(t)
 	fatal.If(t, pgstore.Migrate(t.Context(), server.URL()+"&search_path="+schema))
 	s := &shop{errors: &lines{}}
 	var err error
-	s.pool, err = pgxpool.New(t.Context(), server.URL()+"&pool_max_conns=8&search_path="+server.Schema(t))
+	s.pool, err = pgxpool.New(t.Context(), url)
 	fatal.If(t, err)
 	t.Cleanup(s.pool.Close)
 	s.db = stdlib.OpenDBFromPool(s.pool)
@@ -247,6 +256,58 @@ func loseLease(ctx context.Context, s *shop, name string) error {
 		return err
 	}
 	replies, err := st.Transit(ctx, 1, store.Settlements([]task.Settlement{{Key: t.Key(), Token: t.Lease.Token, Outcome: task.Outcome{Verdict: task.Interrupted}}}))
+	return errors.Join(err, replies[0].Err)
+}
+
+// Complete works through a pooler that runs each transaction on another connection of the
+// server, at REPEATABLE READ although the node extends the lease, for tasks of a schedule,
+// and in a queue with a limit, where it returns the permit.
+func TestCompleteSettlesTasksOfSchedulesAndOfLimitedQueues(t *testing.T) {
+	server := pgtest.Shared(t)
+	for name, url := range map[string]func(t *testing.T) string{
+		"direct": func(t *testing.T) string { return server.URL() + "&search_path=" + server.Schema(t) },
+		"pooler": func(t *testing.T) string { return server.Bouncer(t) + "&default_query_exec_mode=exec" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var limited atomic.Int64
+			s := openedAt(t, url(t), func(ctx context.Context, s *shop, o *foliot.Task[order]) error {
+				if o.Queue == "limited" {
+					if limited.Add(1) > 1 {
+						t.Error("two tasks of the queue ran at once")
+					}
+					defer limited.Add(-1)
+				}
+				return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+					_, err := tx.Exec(ctx, "INSERT INTO task VALUES ($1, $2)", o.Name, o.Attempt)
+					return errors.Join(err, extend(ctx, s, o.Name), Complete(ctx, tx))
+				})
+			})
+			fatal.If(t, s.Queues().Set(t.Context(), "limited", foliot.QueueLimits{Concurrency: 1}))
+			var items []foliot.Item
+			for i := range 20 { // a permit that is not returned ends after 6 s
+				items = append(items, closeOrder.Item(fmt.Sprint("order-", i), foliot.In(0), order{}, foliot.InQueue("limited")))
+			}
+			_, err := s.CreateMany(t.Context(), items)
+			fatal.If(t, errors.Join(err, closeOrder.Schedule(t.Context(), s, "tick", foliot.Every(time.Second), order{})))
+			redistest.Until(t, "all tasks are done", func() bool { return s.Stats().Delivered+s.Stats().Failed >= uint64(len(items)+2) })
+			fatal.If(t, s.Unschedule(t.Context(), "tick"))
+			var rows, different, first int
+			fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE id LIKE 'order-%') FROM task").Scan(&rows, &different, &first))
+			if rows != different || first != len(items) || rows < first+2 || s.Stats().Failed > 0 || s.errors.text() != "" {
+				t.Errorf("%d rows of %d tasks, %d of the queue; %+v; %s", rows, different, first, s.Stats(), s.errors.text())
+			}
+		})
+	}
+}
+
+// extend extends the lease of a task, as the node does while it runs.
+func extend(ctx context.Context, s *shop, name string) error {
+	st := engine.Of(s.Node).Store
+	t, err := st.Get(ctx, task.Key{Namespace: task.DefaultNamespace, Name: name})
+	if err != nil {
+		return err
+	}
+	replies, err := st.Transit(ctx, 1, store.Extensions([]task.Extension{{Key: t.Key(), Token: t.Lease.Token, Until: t.Lease.Until + 1000}}))
 	return errors.Join(err, replies[0].Err)
 }
 

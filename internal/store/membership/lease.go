@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,6 +36,7 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 		return
 	}
 	sent := time.Now() // the lease counts from here, so it ends earlier in this process than in the registry
+	var fresh []*Owned
 	failed, first := 0, error(nil)
 	var all []LeaseReply
 	m.within(ctx, func(ctx context.Context) { all = m.lease(ctx, hold, shards) })
@@ -46,32 +46,29 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 			failed, first = failed+1, cmp.Or(first, fmt.Errorf("shard %d: %w", i, g.Err))
 			continue
 		}
-		m.accept(i, g, sent)
+		if h := m.accept(i, g, sent); h != nil && !h.Ready.Load() {
+			fresh = append(fresh, h)
+		}
+	}
+	if len(fresh) > 0 { // even if other shards failed: their server may be away for long
+		m.within(ctx, func(ctx context.Context) {
+			if err := m.config.Prepare(ctx, fresh); err != nil {
+				failed, first = failed+len(fresh), cmp.Or(first, err)
+			}
+		})
 	}
 	m.config.Note("own shards", first, "shards", failed)
 }
 
-// prepare has the store read the owned shards that it has not read yet. It reports
-// whether it has read them all, and the next step retries the others.
-func (m *Member) prepare(ctx context.Context) bool {
-	fresh := slices.DeleteFunc(m.all(), func(h *Owned) bool { return h.Ready.Load() })
-	if len(fresh) == 0 {
-		return true
-	}
-	var err error
-	m.within(ctx, func(ctx context.Context) { err = m.config.Prepare(ctx, fresh) })
-	m.config.Note("read owned shards", err, "effect", "their tasks that were made before are late")
-	return err == nil
-}
-
-// accept records the owner of shard i, from a reply to a call that was sent at sent.
-func (m *Member) accept(i int, g LeaseReply, sent time.Time) {
+// accept records the owner of shard i, from a reply to a call that was sent at sent,
+// and returns the owned shard if the owner is this process, otherwise nil.
+func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 	if !strings.HasPrefix(g.Owner, m.Process+"/") {
 		if m.states[i].held {
 			m.lost.Add(1)
 		}
 		m.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
-		return
+		return nil
 	}
 	h := m.owned[i].Load()
 	fresh := h == nil || h.ID != g.Owner
@@ -83,6 +80,7 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) {
 	if fresh {
 		m.take(h)
 	}
+	return h
 }
 
 // extend renews the lease of h in this process.

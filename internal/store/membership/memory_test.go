@@ -322,12 +322,8 @@ func start(m *memory, name string) *node {
 		Count: n.link.count, Sums: n.link,
 		Lag: func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
 		Prepare: func(_ context.Context, owned []*Owned) error {
-			const most = 20
-			for _, h := range owned[:min(len(owned), most)] {
+			for _, h := range owned {
 				h.Ready.Store(true)
-			}
-			if len(owned) > most {
-				return context.DeadlineExceeded
 			}
 			return nil
 		},

@@ -146,8 +146,11 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		c.ConnConfig.RuntimeParams["jit"] = "off"
 	}
 	ofURL := s.config.Pool == nil
-	if ofURL && !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode") {
-		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	switch mode := &c.ConnConfig.DefaultQueryExecMode; {
+	case ofURL && !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode"):
+		*mode = pgx.QueryExecModeCacheStatement
+	case *mode == pgx.QueryExecModeExec, *mode == pgx.QueryExecModeSimpleProtocol: // they guess the types of arguments
+		*mode = pgx.QueryExecModeCacheDescribe
 	}
 	if !ofURL || !strings.Contains(s.config.URL, "pool_max_conns") {
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0

@@ -31,11 +31,16 @@ const (
 )
 
 // Reap implements store.Reaper for the shards that this node owns. The last row of the look
-// shows whether there are later leases.
+// shows whether there are later leases. A transaction of the user at REPEATABLE READ leaves
+// the lease of a task that it ends, because the node may have extended it since the
+// snapshot: then PostgreSQL would refuse to delete it.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, _, err := s.retire(ctx, &s.leases, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},
-			`(SELECT key FROM foliot.lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
+			`WITH left_behind AS (DELETE FROM foliot.lease WHERE ctid = ANY(ARRAY(
+				SELECT ctid FROM foliot.lease l WHERE shard = ANY($1) AND until > $4 AND until <= $2
+					AND NOT coalesce((SELECT running FROM foliot.task t WHERE t.key = l.key), false) LIMIT $3 FOR UPDATE SKIP LOCKED)))
+			(SELECT key FROM foliot.lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
 			UNION ALL (SELECT '' FROM foliot.lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
 		return n, err
 	})

@@ -238,6 +238,40 @@ func TestASettlementInATransactionDelaysNoExtension(t *testing.T) {
 	}
 }
 
+// A handler may settle its task in a transaction whose snapshot is older than the last
+// extension of the lease. The lease that stays behind is removed after its end.
+func TestASettlementAtRepeatableReadBearsAnExtension(t *testing.T) {
+	s := opened(t).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	spec, now := tasktest.Spec("a", 1000), task.Millis(1000)
+	step := func(ctx context.Context, list []store.Step) {
+		t.Helper()
+		replies, err := s.Transit(ctx, now, list)
+		fatal.If(t, errors.Join(err, replies[0].Err))
+	}
+	leases := func() (n int) {
+		fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM foliot.lease", s.schema).Scan(&n))
+		return n
+	}
+	step(t.Context(), store.Changes([]task.Change{task.Create{Spec: spec}}))
+	step(t.Context(), store.Claims([]task.Claim{tasktest.Claim(tasktest.Made(spec, now), "token", now+1000)}))
+	tx, err := s.pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	fatal.If(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT 1") // takes the snapshot
+	fatal.If(t, err)
+	step(t.Context(), store.Extensions([]task.Extension{{Key: spec.Key, Token: "token", Until: now + 2000}}))
+	step(Within(t.Context(), &Transaction{DB: tx}), store.Settlements([]task.Settlement{{Key: spec.Key, Token: "token", Outcome: task.Outcome{Verdict: task.Success}}}))
+	fatal.If(t, tx.Commit(t.Context()))
+	got, err := s.Get(t.Context(), spec.Key)
+	if err != nil || got.State != task.Delivered || leases() != 1 {
+		t.Errorf("it is %v with %d leases, %v", got.State, leases(), err)
+	}
+	_, err = s.Reap(t.Context(), now+2000, 10)
+	if err != nil || leases() != 0 {
+		t.Errorf("%d leases are left, %v", leases(), err)
+	}
+}
+
 // News that many transactions have left while no node ran are counted in parts, because
 // one statement for all of them could take longer than a statement may.
 func TestManyNewsAreCountedInParts(t *testing.T) {

@@ -32,7 +32,7 @@ WITH u AS MATERIALIZED (
 	INSERT INTO foliot.lease (key, shard, token, until) SELECT key, shard, token, until FROM u JOIN done USING (ord) WHERE lease = 1
 	ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
 ), released AS (
-	DELETE FROM foliot.lease l USING u JOIN done USING (ord) WHERE l.key = u.key AND u.lease = 2
+	DELETE FROM foliot.lease l USING u JOIN done USING (ord) WHERE l.key = u.key AND u.lease = 2 AND current_setting('transaction_isolation') = 'read committed'
 ), told AS (
 	INSERT INTO foliot.news (shard, node, news) SELECT shard, $24, jsonb_agg(news::jsonb) FROM u JOIN done USING (ord) WHERE news <> '' GROUP BY shard
 )
