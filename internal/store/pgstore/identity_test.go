@@ -69,7 +69,7 @@ func TestANewConnectionToAnotherStoreIsNotUsed(t *testing.T) {
 	s, err := Open(t.Context(), Config{Pool: first, Embedded: true})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
-	s.polling.Lock() // a poll would notice it too
+	fatal.If(t, s.polling.Acquire(t.Context(), 1)) // a poll would notice it too
 	moved.Store(true)
 	one("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'foliot'")
 	redistest.Until(t, "it has noticed", func() bool {
@@ -77,7 +77,7 @@ func TestANewConnectionToAnotherStoreIsNotUsed(t *testing.T) {
 		_, err = s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
 		return !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrStoreReplaced)
 	})
-	s.polling.Unlock()
+	s.polling.Release(1)
 	if !errors.Is(err, task.ErrStoreReplaced) {
 		t.Errorf("the create ended with %v", err)
 	}

@@ -61,8 +61,10 @@ func (s *Store) owner(n int16) *string {
 // reads all news, because another server can hand out numbers of transactions again that
 // s.last has seen.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
-	s.polling.Lock()
-	defer s.polling.Unlock()
+	if err := s.polling.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.polling.Release(1)
 	s.last = nothingSeen
 	s.folded.Store(ref(nothingSeen))
 	s.acquired.Store(int64(time.Since(s.opened)))

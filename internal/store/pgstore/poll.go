@@ -64,8 +64,10 @@ func (s *Store) answered(a *answer, err error) error {
 
 // poll reads the news, and the settings if they have changed.
 func (s *Store) poll(ctx context.Context) error {
-	s.polling.Lock()
-	defer s.polling.Unlock()
+	if err := s.polling.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.polling.Release(1)
 	var entries []task.Entry
 	var pending []string
 	next, reply := "", s.asked()
@@ -171,8 +173,10 @@ func within(ctx context.Context, do func(context.Context) error) error {
 // goes to one transaction, so no difference counts twice. It reads no news that the fold
 // before has deleted, because their dead rows can be many.
 func (s *Store) fold(ctx context.Context) error {
-	s.polling.Lock()
-	defer s.polling.Unlock()
+	if err := s.polling.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.polling.Release(1)
 	last, shards, owners := s.last, []int16(nil), []string(nil)
 	for _, o := range s.member.Owned() {
 		shards, owners = append(shards, int16(o.Shard)), append(owners, o.ID)

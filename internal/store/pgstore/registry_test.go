@@ -27,6 +27,20 @@ func outsiders(t *testing.T, names ...string) (all []registry, peers []*membersh
 	return all, peers
 }
 
+// Heartbeats come from the loop that reads new shards, so a long read of the news must not
+// hold that up for longer than the loop allows.
+func TestALongReadOfNewsHoldsUpNoHeartbeat(t *testing.T) {
+	all, _ := outsiders(t, "a")
+	s := all[0].Store
+	fatal.If(t, s.polling.Acquire(t.Context(), 1))
+	defer s.polling.Release(1)
+	ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	if err := s.prepare(ctx, nil); err == nil {
+		t.Error("it did not wait for the news")
+	}
+}
+
 // A lease lasts until another process takes a shard after its end, and then it is lost with
 // all shards.
 func TestATakeoverEndsALease(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/sparselog"
@@ -125,7 +126,7 @@ type Store struct {
 	rollbacks   atomic.Uint64         // see store.Membership
 	lost        atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
-	polling sync.Mutex             // guards last, and is held while the news are read
+	polling *semaphore.Weighted    // guards last, and is held while the news are read
 	last    string                 // the snapshot of the last read of the news
 	folded  atomic.Pointer[string] // the snapshot of the last fold
 	stirred atomic.Bool            // there are news to fold
@@ -163,7 +164,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
-		unapplied: sqltask.NewUnapplied(),
+		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1),
 	}
 	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
