@@ -59,7 +59,7 @@ func TestLimitsHoldOverAllNodes(t *testing.T) {
 	defer stop()
 	var stores []*redisstore.Store
 	for i := range 3 {
-		c := redisstore.Config{Node: fmt.Sprint("n", i), Shards: 24, Heartbeat: 200 * time.Millisecond, LanePoll: 50 * time.Millisecond}
+		c := redisstore.Config{Shards: 24, Heartbeat: 200 * time.Millisecond, LanePoll: 50 * time.Millisecond, Shared: store.Shared{Node: fmt.Sprint("n", i)}}
 		c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
 		s, err := redisstore.Open(t.Context(), c)
 		fatal.If(t, err)

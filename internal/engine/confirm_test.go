@@ -84,7 +84,7 @@ func runNode(t *testing.T, m engine.Medium, s *starts) *engine.Node {
 
 // redisNode returns the medium of one of the nodes that share a Redis.
 func redisNode(name, addr string) engine.Medium {
-	c := redisstore.Config{Node: name, Shards: 16}
+	c := redisstore.Config{Shards: 16, Shared: store.Shared{Node: name}}
 	c.Client.InitAddress, c.Client.DisableCache = []string{addr}, true
 	return redis.Medium{Config: c}
 }

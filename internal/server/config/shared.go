@@ -52,8 +52,9 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 // is in them.
 func (f *Flags) redisStore() (*redisurl.URL, redisstore.Config, error) {
 	c := redisstore.Config{
-		Node: f.Node, Shards: int(f.Shards), ShardLease: f.ShardLease, Durability: redisstore.Durability(f.Durability), Unsafe: f.RedisUnsafe,
+		Shards: int(f.Shards), ShardLease: f.ShardLease, Durability: redisstore.Durability(f.Durability), Unsafe: f.RedisUnsafe,
 	}
+	c.Node = f.Node
 	u, err := redisurl.Parse(f.Store)
 	if err != nil {
 		return nil, c, usage.Errorf("--store", "%v", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
@@ -19,7 +20,7 @@ func TestTheStoreGetsTheFlags(t *testing.T) {
 	}
 	_, got, err := f.redisStore()
 	fatal.If(t, err)
-	want := redisstore.Config{Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Unsafe: true}
+	want := redisstore.Config{Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Unsafe: true, Shared: store.Shared{Node: "a"}}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v", got)
 	}

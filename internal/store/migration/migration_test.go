@@ -60,7 +60,7 @@ var kinds = map[string]func(t testing.TB) place{
 	"redis": func(t testing.TB) place {
 		server := redistest.New(t)
 		return place{server.Addr, func(t testing.TB, how mode) Store {
-			c := redisstore.Config{Node: "a", Embedded: how == asClient, CallersClock: how == alone}
+			c := redisstore.Config{Shared: store.Shared{Node: "a", Embedded: how == asClient, CallersClock: how == alone}}
 			c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = []string{server.Addr}, true, true
 			s, err := redisstore.Open(t.Context(), c)
 			fatal.If(t, err)
@@ -72,7 +72,7 @@ var kinds = map[string]func(t testing.TB) place{
 		url := server.URL() + "&search_path=" + server.Schema(t)
 		fatal.If(t, pgstore.Migrate(t.Context(), url))
 		return place{url, func(t testing.TB, how mode) Store {
-			s, err := pgstore.Open(t.Context(), pgstore.Config{URL: url, Node: "a", Embedded: how == asClient, CallersClock: how == alone})
+			s, err := pgstore.Open(t.Context(), pgstore.Config{URL: url, Shared: store.Shared{Node: "a", Embedded: how == asClient, CallersClock: how == alone}})
 			fatal.If(t, err)
 			return closes(t, s, url, s.Now)
 		}}

@@ -102,7 +102,7 @@ func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.
 	}
 	psql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
 	psql("SELECT pg_reload_conf()")
-	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel, Node: "a"})
+	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel, Shared: store.Shared{Node: "a"}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	now := task.CeilMillis(s.Latest())

@@ -66,7 +66,7 @@ func TestANewConnectionToAnotherStoreIsNotUsed(t *testing.T) {
 	}
 	other := server.URL() + "&dbname=other"
 	fatal.If(t, errors.Join(Migrate(t.Context(), server.URL()), Migrate(t.Context(), other)))
-	s, err := Open(t.Context(), Config{Pool: first, Embedded: true})
+	s, err := Open(t.Context(), Config{Pool: first, Shared: store.Shared{Embedded: true}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	fatal.If(t, s.polling.Acquire(t.Context(), 1)) // a poll would notice it too

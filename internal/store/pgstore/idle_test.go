@@ -47,7 +47,7 @@ func TestAnIdleNodeMakesOneStatementASecond(t *testing.T) {
 	fatal.If(t, Migrate(t.Context(), server.URL()))
 	var all []*Store
 	for _, name := range []string{"a", "b"} {
-		s, err := Open(t.Context(), Config{URL: server.URL() + "&application_name=node", Node: name})
+		s, err := Open(t.Context(), Config{URL: server.URL() + "&application_name=node", Shared: store.Shared{Node: name}})
 		fatal.If(t, err)
 		t.Cleanup(func() { fatal.If(t, s.Close()) })
 		all = append(all, s)
@@ -109,7 +109,7 @@ func TestAnIdleNodeMakesOneStatementASecond(t *testing.T) {
 // quarter of a second, and an idle one within 1.1 s.
 func TestANodeFindsTasksWithoutMessages(t *testing.T) {
 	owner := openNodes(t, migrated(t), "a")[0]
-	writer, err := Open(t.Context(), Config{URL: owner.config.URL, Embedded: true})
+	writer, err := Open(t.Context(), Config{URL: owner.config.URL, Shared: store.Shared{Embedded: true}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, writer.Close()) }()
 	writer.channel = "nowhere"

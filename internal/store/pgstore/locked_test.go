@@ -19,7 +19,7 @@ import (
 // them is refused with the age of the transaction, and the log names its connection.
 func TestAnOpenTransactionLocksOnlyItsNames(t *testing.T) {
 	j := servertest.NewJournal()
-	s, err := Open(t.Context(), Config{URL: migrated(t), Node: "a", Logger: j.Logger()})
+	s, err := Open(t.Context(), Config{URL: migrated(t), Shared: store.Shared{Node: "a", Logger: j.Logger()}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	due := task.CeilMillis(s.Now()) + 1_000_000
@@ -58,7 +58,7 @@ func TestAnOpenTransactionLocksOnlyItsNames(t *testing.T) {
 
 func TestEndpointsNameTheServersAndTheAPIs(t *testing.T) {
 	url := strings.Replace(strings.Replace(migrated(t), "host=", "host=localhost,", 1), "port=", "port=1,", 1)
-	s, err := Open(t.Context(), Config{URL: url, Node: "a", Address: "10.0.0.1:7999"})
+	s, err := Open(t.Context(), Config{URL: url, Shared: store.Shared{Node: "a", Address: "10.0.0.1:7999"}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	redistest.Until(t, "the node knows itself", func() bool { return slices.Contains(s.Endpoints(), "10.0.0.1:7999") })

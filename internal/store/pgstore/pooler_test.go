@@ -42,7 +42,7 @@ func TestThroughAPooler(t *testing.T) {
 	t.Run("transactions of users", func(t *testing.T) { changesAreThoseOfTheUsersTransaction(t, through(t)) })
 	t.Run("messages", func(t *testing.T) {
 		j := servertest.NewJournal()
-		s, err := Open(t.Context(), Config{URL: through(t), Logger: j.Logger()})
+		s, err := Open(t.Context(), Config{URL: through(t), Shared: store.Shared{Logger: j.Logger()}})
 		fatal.If(t, err)
 		defer func() { fatal.If(t, s.Close()) }()
 		j.Await(t, `level=WARN msg="could not listen to the other nodes" error="PostgreSQL delivers no messages: a pooler in transaction mode drops them`)
@@ -55,7 +55,7 @@ func TestThroughAPooler(t *testing.T) {
 // Messages are missed only if the server does not deliver them, and while the connection
 // that receives them is away.
 func TestANodeHearsItself(t *testing.T) {
-	s, err := Open(t.Context(), Config{URL: migrated(t), Embedded: true})
+	s, err := Open(t.Context(), Config{URL: migrated(t), Shared: store.Shared{Embedded: true}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	for range 2 {

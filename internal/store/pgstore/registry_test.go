@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/membership"
 )
 
@@ -19,7 +20,7 @@ func outsiders(t *testing.T, names ...string) (all []registry, peers []*membersh
 	t.Helper()
 	url := migrated(t)
 	for _, name := range names {
-		s, err := Open(t.Context(), Config{URL: url, Embedded: true, Node: name})
+		s, err := Open(t.Context(), Config{URL: url, Shared: store.Shared{Embedded: true, Node: name}})
 		fatal.If(t, err)
 		t.Cleanup(func() { fatal.If(t, s.Close()) })
 		all, peers = append(all, registry{s}), append(peers, &membership.Peer{Name: name, Nonce: "1"})
@@ -152,7 +153,7 @@ func TestOneNodeAtATimeOwnsAShard(t *testing.T) {
 	fatal.If(t, err)
 	var all []*Store
 	for _, name := range []string{"a", "b", "c"} {
-		s, err := Open(t.Context(), Config{URL: url, Node: name})
+		s, err := Open(t.Context(), Config{URL: url, Shared: store.Shared{Node: name}})
 		fatal.If(t, err)
 		t.Cleanup(func() { fatal.If(t, s.Close()) })
 		all = append(all, s)

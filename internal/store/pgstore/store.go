@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"net"
 	"strconv"
 	"strings"
@@ -42,49 +41,12 @@ type Config struct {
 	// Durability defines the meaning of a nil error of a change. Default: "default".
 	Durability Durability
 
-	// Policy says how long records are kept after their end, where zero fields have
-	// the defaults of task.Policy.
-	Policy task.Policy
-
-	// AuditKeep is how long entries of the audit log are kept. Default: 30 days.
-	AuditKeep time.Duration
-
-	// Node is the name of this process among those that share the store. A process
-	// that restarts with the same name gets the same shards. It must not contain a
-	// slash. Default: a generated name.
-	Node string
-
-	// Version is the version of the program, and Address the host:port of its API,
-	// which every node lists for all nodes: see Nodes. Default: empty.
-	Version, Address string
-
-	// APIs returns further addresses of the API, host:port, to which no node sends
-	// tasks. It is called for each heartbeat and must not block. Default: none.
-	APIs func() []string
-
-	// Embedded is set for a program that embeds the timers. It becomes a node, which
-	// owns shards, only when Join is called.
-	Embedded bool
-
-	// CallersClock makes the times that callers pass the only clock, for tests with
-	// an artificial time and without other nodes.
-	CallersClock bool
-
-	// OnReap is called with the tasks whose leases Reap took back, in their new
-	// state. It must not call the store. Default: none.
-	OnReap func(left []*task.Task)
-
-	// Logger receives the log. Default: none.
-	Logger *slog.Logger
+	store.Shared
 }
 
 func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, defaultLevel)
-	c.Policy = c.Policy.WithDefaults()
-	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Shared = c.Shared.WithDefaults()
 	return c
 }
 
@@ -149,8 +111,8 @@ type Store struct {
 // Open opens the store that c names.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
-	if strings.Contains(c.Node, "/") {
-		return nil, fmt.Errorf("node name %q: must not contain a slash", c.Node)
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
 	conns, path, err := c.Pool, c.Schema, error(nil)
 	if conns == nil {

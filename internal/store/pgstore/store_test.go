@@ -40,7 +40,7 @@ func opened(t *testing.T) store.Store {
 
 func openedAt(t *testing.T, url string) store.Store {
 	t.Helper()
-	s, err := Open(t.Context(), Config{URL: url, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true})
+	s, err := Open(t.Context(), Config{URL: url, Shared: store.Shared{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true}})
 	fatal.If(t, err)
 	return s
 }
@@ -69,7 +69,7 @@ func openNodes(t *testing.T, url string, names ...string) []*Store {
 	t.Helper()
 	all := make([]*Store, len(names))
 	for i, name := range names {
-		s, err := Open(t.Context(), Config{URL: url, Node: name})
+		s, err := Open(t.Context(), Config{URL: url, Shared: store.Shared{Node: name}})
 		fatal.If(t, err)
 		t.Cleanup(func() { fatal.If(t, s.Close()) })
 		all[i] = s

@@ -63,7 +63,10 @@ func TestTheDocumentedRightsAreEnoughForTheUser(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) store.Store {
 				empty(t, r.Addr)
 				s, err := Open(t.Context(), Config{
-					Client: asUser(r.Addr), Prefix: prefix, Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true,
+					Client: asUser(r.Addr),
+					Prefix: prefix,
+					Shards: 8,
+					Shared: store.Shared{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true},
 				})
 				fatal.If(t, err)
 				return s
@@ -81,7 +84,7 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0, "--aclfile", aclFile(t, prefix))
 	var nodes []*Store
 	for _, name := range []string{"a", "b"} {
-		s, err := Open(t.Context(), Config{Client: asUser(c.Addrs()...), Prefix: prefix, Node: name, Shards: 16, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond})
+		s, err := Open(t.Context(), Config{Client: asUser(c.Addrs()...), Prefix: prefix, Shards: 16, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond, Shared: store.Shared{Node: name}})
 		fatal.If(t, err)
 		defer func() { _ = s.Close() }()
 		nodes = append(nodes, s)

@@ -41,7 +41,7 @@ func (s *Store) drainNode(t *testing.T, d store.Drain) error {
 func TestNodesReportTheirNamesAndShards(t *testing.T) {
 	server := redistest.New(t)
 	began := task.FloorMillis(time.Now())
-	a := openNodeWith(t, Config{Node: "a", Version: "1.2/3", Address: "127.0.0.1:8080"}, server.Addr)
+	a := openNodeWith(t, Config{Shared: store.Shared{Node: "a", Version: "1.2/3", Address: "127.0.0.1:8080"}}, server.Addr)
 	b := openNode(t, "b", server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	all := nodesOf(t, a)
@@ -290,8 +290,8 @@ func TestASecondProcessWithTheSameNameOwnsNothingUntilTheFirstEnds(t *testing.T)
 	t.Parallel()
 	server := redistest.New(t)
 	var firsts, laters lockedBuffer
-	first := openNodeWith(t, Config{Node: "a", Address: "one:1", Logger: slog.New(slog.NewTextHandler(&firsts, nil))}, server.Addr)
-	later := openNodeWith(t, Config{Node: "a", Address: "two:2", Logger: slog.New(slog.NewTextHandler(&laters, nil))}, server.Addr)
+	first := openNodeWith(t, Config{Shared: store.Shared{Node: "a", Address: "one:1", Logger: slog.New(slog.NewTextHandler(&firsts, nil))}}, server.Addr)
+	later := openNodeWith(t, Config{Shared: store.Shared{Node: "a", Address: "two:2", Logger: slog.New(slog.NewTextHandler(&laters, nil))}}, server.Addr)
 	eventually(t, "the later knows it", func() bool { return later.Standing().NameTaken })
 	eventually(t, "both logs say it", func() bool {
 		return strings.Contains(firsts.String(), "another server at two:2 uses") && strings.Contains(laters.String(), "server at one:1 already uses")
@@ -356,7 +356,7 @@ func TestALostRedisIsLoggedInFewLines(t *testing.T) {
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	var log lockedBuffer
-	s := openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, proxy.Addr)
+	s := openNodeWith(t, Config{Shared: store.Shared{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}}, proxy.Addr)
 	proxy.Refuse(true)
 	proxy.Cut()
 	eventually(t, "it has lost all", func() bool { return s.Standing().Lost >= uint64(len(s.shards)) })

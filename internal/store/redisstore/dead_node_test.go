@@ -82,7 +82,7 @@ func TestADeadNodeIsNotListedAfterItsReplacement(t *testing.T) {
 	t.Parallel()
 	for address, still := range map[string]bool{"10.0.0.1:8750": false, "127.0.0.1:8750": true} {
 		server := redistest.New(t)
-		s := openNodeWith(t, Config{Node: "b", Address: address}, server.Addr)
+		s := openNodeWith(t, Config{Shared: store.Shared{Node: "b", Address: address}}, server.Addr)
 		at := time.Now().Add(-5 * time.Second).UnixMilli()
 		redis(t, server, "HSET", storeKeys.Nodes, "a", fmt.Sprintf("%d/N/1.0/%d/0//%s", at, at-1000, address))
 		if _, listed := nodesOf(t, s)["a"]; listed != still {

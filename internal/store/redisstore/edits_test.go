@@ -37,7 +37,7 @@ func TestConfirmNamesTheNodesThatCannotReadTheSettings(t *testing.T) {
 	addr := redistest.New(t).Addr
 	proxy := redistest.NewProxy(t, addr)
 	open := func(name, addr string) *Store {
-		s, err := Open(t.Context(), Config{Node: name, Shards: 4, Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}})
+		s, err := Open(t.Context(), Config{Shards: 4, Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}, Shared: store.Shared{Node: name}})
 		fatal.If(t, err)
 		t.Cleanup(func() { _ = s.Close() })
 		return s

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // names reports whether s knows all of addrs as its endpoints.
@@ -36,8 +37,8 @@ func TestEndpointsNameTheServerAndItsReplicas(t *testing.T) {
 func TestEndpointsNameTheAPIsOfAllNodes(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
-	a := openNodeWith(t, Config{Node: "a", Address: "alpha.example:8750"}, server.Addr)
-	b := openNodeWith(t, Config{Node: "b", Address: "beta.example:8750", APIs: func() []string { return []string{"10.0.0.7:8750", "[fd00::7]:8750"} }}, server.Addr)
+	a := openNodeWith(t, Config{Shared: store.Shared{Node: "a", Address: "alpha.example:8750"}}, server.Addr)
+	b := openNodeWith(t, Config{Shared: store.Shared{Node: "b", Address: "beta.example:8750", APIs: func() []string { return []string{"10.0.0.7:8750", "[fd00::7]:8750"} }}}, server.Addr)
 	eventually(t, "each knows the other", func() bool {
 		return a.names("alpha.example:8750", "beta.example:8750", "10.0.0.7:8750", "[fd00::7]:8750") && b.names("alpha.example:8750")
 	})
@@ -54,7 +55,7 @@ func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
 	for _, one := range append(slices.Clone(s.Servers), s.Sentinels...) {
 		all = append(all, one.Addr)
 	}
-	c := Config{Node: "a"}
+	c := Config{Shared: store.Shared{Node: "a"}}
 	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
 	store := openNodeWith(t, c, s.Sentinels[0].Addr) // the other servers are discovered
 	eventually(t, "all are known", func() bool { return store.names(all...) })
@@ -67,7 +68,7 @@ func TestAHangingSentinelDoesNotDelayChecksOfTheMasters(t *testing.T) {
 	s := redistest.NewSentinels(t)
 	var hang atomic.Bool
 	hung, release := make(chan struct{}, 100), make(chan struct{})
-	c := Config{Node: "a"}
+	c := Config{Shared: store.Shared{Node: "a"}}
 	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
 	c.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		if hang.Load() && slices.ContainsFunc(s.Sentinels, func(one *redistest.Server) bool { return one.Addr == addr }) {

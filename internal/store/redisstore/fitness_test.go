@@ -103,7 +103,7 @@ func TestARedisWithoutMaxmemoryIsBoundedByItsMachine(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--maxmemory", "0")
 	log := &lockedBuffer{}
-	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 8, Alone: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 8, Alone: true, Shared: store.Shared{Logger: slog.New(slog.NewTextHandler(log, nil))}})
 	fatal.If(t, err)
 	defer s.Close()
 	fatal.If(t, apply(t, s, order("a")))
@@ -154,7 +154,7 @@ func TestTheRiskOfANetworkSplitIsLogged(t *testing.T) {
 	}{{"0", redisconn.Default, 1}, {"0", redisconn.Async, 1}, {"1", redisconn.Default, 0}} {
 		redis(t, p.master, "CONFIG", "SET", "min-replicas-to-write", c.min)
 		log := &lockedBuffer{}
-		k := Config{Client: rueidis.ClientOption{InitAddress: []string{p.master.Addr}, DisableCache: true}, Shards: 8, Alone: true, Durability: c.level, Logger: slog.New(slog.NewTextHandler(log, nil))}
+		k := Config{Client: rueidis.ClientOption{InitAddress: []string{p.master.Addr}, DisableCache: true}, Shards: 8, Alone: true, Durability: c.level, Shared: store.Shared{Logger: slog.New(slog.NewTextHandler(log, nil))}}
 		s, err := Open(t.Context(), k)
 		fatal.If(t, err)
 		x, err := s.Examine(t.Context())
@@ -190,7 +190,7 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 		}, func() { redis(t, p.master, "REPLICAOF", "NO", "ONE") }, "name the master"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := fitNode(t, Config{Node: "k"}, c.r.Addr)
+			k := fitNode(t, Config{Shared: store.Shared{Node: "k"}}, c.r.Addr)
 			c.refuse()
 			eventually(t, "it is not ready", func() bool {
 				return errors.Is(k.Standing().Err, task.ErrUnavailable) && strings.Contains(k.Standing().Err.Error(), name)
@@ -203,7 +203,7 @@ func TestANodeIsReadyOnlyWhileItsRedisTakesWrites(t *testing.T) {
 				t.Errorf("%+v, %v", x, err)
 			}
 			if name == "READONLY" {
-				other := openNodeWith(t, Config{Node: "other"}, p.replica.Addr)
+				other := openNodeWith(t, Config{Shared: store.Shared{Node: "other"}}, p.replica.Addr)
 				eventually(t, "it does not count as live", func() bool {
 					return errors.Is(other.Drain(t.Context(), task.CeilMillis(time.Now()), store.Drain{Node: "other"}), store.ErrLastNode)
 				})

@@ -27,7 +27,7 @@ var storeKeys = keyspace.NewKeys(keyspace.DefaultPrefix, 0)
 // are short.
 func openNode(t *testing.T, name string, addrs ...string) *Store {
 	t.Helper()
-	return openNodeWith(t, Config{Node: name}, addrs...)
+	return openNodeWith(t, Config{Shared: store.Shared{Node: name}}, addrs...)
 }
 
 func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
@@ -43,7 +43,7 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 // messagesAlone returns the configuration of a node whose leases and heartbeats
 // are longer than redistest.Patience. So only a message makes it act in time.
 func messagesAlone(name string) Config {
-	return Config{Node: name, ShardLease: time.Hour, Heartbeat: 10 * time.Minute}
+	return Config{ShardLease: time.Hour, Heartbeat: 10 * time.Minute, Shared: store.Shared{Node: name}}
 }
 
 // beats returns how many heartbeats a server has received, of all nodes

@@ -133,7 +133,7 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := redistest.New(t)
-			k := knownNode(t, Config{Node: "k"}, r.Addr)
+			k := knownNode(t, Config{Shared: store.Shared{Node: "k"}}, r.Addr)
 			other := sharingNode(t, k, r.Addr)
 			c.lose(t, r)
 			if c.empty {
@@ -219,7 +219,7 @@ func anotherStore(t *testing.T, r *redistest.Server) {
 
 func TestANodeClosesWhenAnEmptyReplicaIsPromoted(t *testing.T) {
 	s := redistest.NewSentinels(t)
-	c := Config{Node: "k"}
+	c := Config{Shared: store.Shared{Node: "k"}}
 	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
 	k := knownNode(t, c, s.Sentinels[0].Addr, s.Sentinels[1].Addr, s.Sentinels[2].Addr)
 	redis(t, s.Servers[0], "ACL", "SETUSER", "default", "-psync", "-sync")
@@ -236,7 +236,7 @@ func TestANodeClosesWhenAnEmptyReplicaIsPromoted(t *testing.T) {
 
 func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	cluster := redistest.NewCluster(t, 3, 0)
-	k := knownNode(t, Config{Node: "k"}, cluster.Addrs()...)
+	k := knownNode(t, Config{Shared: store.Shared{Node: "k"}}, cluster.Addrs()...)
 	other := openNode(t, "other", cluster.Addrs()...)
 	lost := 0 // the master without the settings and the format
 	for _, key := range []string{storeKeys.Meta, storeKeys.Settings} {
@@ -274,7 +274,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 func TestANodeContinuesWhenItsStoreIsBack(t *testing.T) {
 	quick.Leave(t, "waits for an outage")
 	r := redistest.New(t)
-	k := knownNode(t, Config{Node: "k"}, r.Addr)
+	k := knownNode(t, Config{Shared: store.Shared{Node: "k"}}, r.Addr)
 	for _, key := range []string{storeKeys.Settings, storeKeys.Meta} {
 		redis(t, r, "RENAME", key, key+"kept")
 		eventually(t, "it has noticed", func() bool { return k.Standing().Err != nil })
@@ -300,10 +300,10 @@ func TestAStartRefusesAPartlyLostStoreUntilTheLossIsAccepted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := redistest.New(t)
-			k := knownNode(t, Config{Node: "k"}, r.Addr)
+			k := knownNode(t, Config{Shared: store.Shared{Node: "k"}}, r.Addr)
 			_ = k.Close()
 			redis(t, r, "DEL", c.key)
-			config := Config{Node: "k", Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond}
+			config := Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond, Shared: store.Shared{Node: "k"}}
 			if s, err := Open(t.Context(), config); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), "foliot redis accept-loss") {
 				t.Fatal(s, err)
 			}
@@ -350,7 +350,7 @@ func TestAFailoverBeforeTheIdentityWasReplicatedClosesNoNode(t *testing.T) {
 	replica := redistest.NewReplica(t, r.Addr)
 	replica.Pause() // so that it confirms nothing
 	defer replica.Resume()
-	k := knownNode(t, Config{Node: "k", Durability: redisconn.Async}, r.Addr)
+	k := knownNode(t, Config{Durability: redisconn.Async, Shared: store.Shared{Node: "k"}}, r.Addr)
 	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", storeKeys.Meta, "whole") != ":0" {
 		t.Fatal("the replica confirmed the identity")
 	}

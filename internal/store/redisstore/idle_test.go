@@ -26,7 +26,7 @@ func TestIdleNodesWriteLittle(t *testing.T) {
 		server := redistest.New(t, "--auto-aof-rewrite-percentage", "0")
 		var all []*Store
 		for i := range nodes {
-			c := Config{Node: string(rune('a' + i))}
+			c := Config{Shared: store.Shared{Node: string(rune('a' + i))}}
 			c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = []string{server.Addr}, true, true
 			s, err := Open(t.Context(), c)
 			fatal.If(t, err)
@@ -105,7 +105,7 @@ func TestASweepRemovesIdempotencyKeysTogether(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
-	s := openNodeWith(t, Config{Alone: true, Policy: task.Policy{KeepFinished: time.Millisecond}}, proxy.Addr)
+	s := openNodeWith(t, Config{Alone: true, Shared: store.Shared{Policy: task.Policy{KeepFinished: time.Millisecond}}}, proxy.Addr)
 	now := task.CeilMillis(time.Now())
 	makes := tasktest.Creates("t", 300, now.Add(time.Hour), nil)
 	for i, c := range makes {

@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -49,9 +50,9 @@ func TestARedisThatLostTheEndOfItsFileIsNoticedWithTheNumberOfChanges(t *testing
 	t.Parallel()
 	dir := t.TempDir()
 	r := redistest.New(t, "--dir", dir, "--appendfsync", "always") // with everysec, a disk that is busy can delay writes, so a kill would lose some
-	a := fitNode(t, Config{Node: "a"}, r.Addr)
+	a := fitNode(t, Config{Shared: store.Shared{Node: "a"}}, r.Addr)
 	b := &known{log: &lockedBuffer{}}
-	b.Store = openNodeWith(t, Config{Node: "b", Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
+	b.Store = openNodeWith(t, Config{Shared: store.Shared{Node: "b", Logger: slog.New(slog.NewTextHandler(b.log, nil))}}, r.Addr)
 	create := func(prefix string, n int) {
 		for i := range n {
 			fatal.If(t, apply(t, a.Store, unmarked(fmt.Sprint(prefix, i))))
@@ -105,7 +106,7 @@ func TestALossOfSettingsIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := redistest.New(t, "--dir", dir, "--appendfsync", "always")
-	a := fitNode(t, Config{Node: "a"}, r.Addr)
+	a := fitNode(t, Config{Shared: store.Shared{Node: "a"}}, r.Addr)
 	for _, paused := range []bool{true, false, true} {
 		e := settings.PauseQueue{Namespace: task.DefaultNamespace, Name: strings.Repeat("q", 60), Paused: paused}
 		if _, err := a.edit(t.Context(), 1, e); err != nil { // nothing is written after it
@@ -123,8 +124,8 @@ func TestALossOfSettingsIsNoticed(t *testing.T) {
 func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendonly", "no")
-	a, b := fitNode(t, Config{Node: "a", Unsafe: true}, r.Addr), &known{log: &lockedBuffer{}}
-	b.Store = openNodeWith(t, Config{Node: "b", Unsafe: true, Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
+	a, b := fitNode(t, Config{Unsafe: true, Shared: store.Shared{Node: "a"}}, r.Addr), &known{log: &lockedBuffer{}}
+	b.Store = openNodeWith(t, Config{Unsafe: true, Shared: store.Shared{Node: "b", Logger: slog.New(slog.NewTextHandler(b.log, nil))}}, r.Addr)
 	redis(t, r, "SAVE")
 	const failover = 10 // heartbeats of each node that one failover may lose
 	redis(t, r, "HINCRBY", storeKeys.NodesID, "beats", strconv.Itoa(3*2*failover))

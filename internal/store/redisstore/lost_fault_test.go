@@ -272,7 +272,7 @@ func TestAReplacedConnectionIsNotReportedAsAClosedStore(t *testing.T) {
 func TestAMasterWhoseFormerReplicaIsAMasterTooIsTrustedAgain(t *testing.T) {
 	long(t)
 	servers := redistest.NewSentinels(t)
-	c := Config{Durability: redisconn.Async, CallersClock: true, Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}
+	c := Config{Durability: redisconn.Async, Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}, Shared: store.Shared{CallersClock: true}}
 	s := openNodeWith(t, c, servers.Sentinels[0].Addr, servers.Sentinels[1].Addr, servers.Sentinels[2].Addr)
 	servers.Servers[0].Pause()
 	for _, replica := range servers.Servers[1:] {

@@ -148,8 +148,8 @@ func TestWithoutChannelsThePollFindsAllTasks(t *testing.T) {
 		t.Fatal(reply, err)
 	}
 	poor := rueidis.ClientOption{Username: "poor", Password: "secret"}
-	a := openNodeWith(t, Config{Node: "a", Client: poor}, server.Addr)
-	b := openNodeWith(t, Config{Node: "b", Client: poor}, server.Addr)
+	a := openNodeWith(t, Config{Client: poor, Shared: store.Shared{Node: "a"}}, server.Addr)
+	b := openNodeWith(t, Config{Client: poor, Shared: store.Shared{Node: "b"}}, server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 0)
@@ -160,7 +160,7 @@ func TestWithoutChannelsThePollFindsAllTasks(t *testing.T) {
 
 func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 	for _, c := range []Config{
-		{Node: "a/b"},
+		{Shared: store.Shared{Node: "a/b"}},
 		{Shards: -1},
 		{Shards: keyspace.Slots + 1},
 		{ShardLease: time.Second, Heartbeat: 500 * time.Millisecond},

@@ -20,7 +20,7 @@ import (
 func TestStoresWithDifferentPrefixesShareNothing(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	shop, usual := openNodeWith(t, Config{Node: "a", Prefix: "shop"}, r.Addr), openNode(t, "a", r.Addr)
+	shop, usual := openNodeWith(t, Config{Prefix: "shop", Shared: store.Shared{Node: "a"}}, r.Addr), openNode(t, "a", r.Addr)
 	for _, s := range []*Store{shop, usual} {
 		eventually(t, "each node owns all shards", func() bool { return divided(s) })
 	}

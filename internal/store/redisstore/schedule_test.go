@@ -109,8 +109,8 @@ func TestTwoNodesFireAnInstantOnce(t *testing.T) {
 func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 	server := redistest.New(t)
 	// The poll is too slow to find it first.
-	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
-	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
+	a := openNodeWith(t, Config{LanePoll: time.Hour, Shared: store.Shared{Node: "a"}}, server.Addr)
+	b := openNodeWith(t, Config{LanePoll: time.Hour, Shared: store.Shared{Node: "b"}}, server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	listening(t, server.Addr, a, b)
 	var wanted []*task.Task

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,26 +51,6 @@ type Config struct {
 	// full, keep no append-only file, or do not sync it as Durability needs.
 	Unsafe bool
 
-	// Policy says how long records are kept after their end, where zero fields have
-	// the defaults of task.Policy.
-	Policy task.Policy
-
-	// AuditKeep is how long entries of the audit log are kept. Default: 30 days.
-	AuditKeep time.Duration
-
-	// Node is the name of this process among those that share the servers. A
-	// process that restarts with the same name gets the same shards. It must
-	// not contain a slash. Default: a generated name.
-	Node string
-
-	// Version is the version of the program, and Address the host:port of its API,
-	// which every node lists for all nodes: see Nodes. Default: empty.
-	Version, Address string
-
-	// APIs returns further addresses of the API, host:port, to which no node sends
-	// tasks. It is called for each heartbeat and must not block. Default: none.
-	APIs func() []string
-
 	// ShardLease is how long a node keeps its shards without a heartbeat: a dead node
 	// delays its tasks by up to this long. Heartbeat is the time between heartbeats.
 	// LanePoll is the time between two searches for tasks that other nodes have added
@@ -84,35 +62,17 @@ type Config struct {
 	// shards, without leases.
 	Alone bool
 
-	// Embedded is set for a program that embeds the timers. It uses the shard
-	// lease of an existing store, and it becomes a node, which owns shards, only
-	// when Join is called.
-	Embedded bool
-
-	// CallersClock makes the times that callers pass the only clock, for tests with
-	// an artificial time and without other nodes. Otherwise the servers' clocks
-	// decide.
-	CallersClock bool
-
-	// OnReap is called with the tasks whose leases Reap took back, in their new
-	// state: some may be dead. It must not call the store. Default: none.
-	OnReap func(left []*task.Task)
-
-	// Logger receives the log. Default: none.
-	Logger *slog.Logger
+	// An Embedded store uses the shard lease that an existing store has.
+	store.Shared
 }
 
 func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, redisconn.Default)
-	c.Policy = c.Policy.WithDefaults()
-	c.AuditKeep = cmp.Or(c.AuditKeep, store.DefaultAuditKeep)
+	c.Shared = c.Shared.WithDefaults()
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
 	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
 	c.Alone = c.Alone || c.CallersClock
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	return c
 }
 
@@ -120,9 +80,10 @@ func (c Config) withDefaults() Config {
 // heartbeats before other nodes take it for dead, which they do after half a
 // lease.
 func (c Config) check() error {
+	if err := c.Check(); err != nil {
+		return fmt.Errorf("%w: %w", identity.ErrConfig, err)
+	}
 	switch {
-	case strings.Contains(c.Node, "/"):
-		return fmt.Errorf("%w: node name %q: must not contain a slash", identity.ErrConfig, c.Node)
 	case c.Shards < 0 || c.Shards > keyspace.Slots:
 		return fmt.Errorf("%w: %d shards: must be from 1 to %d", identity.ErrConfig, c.Shards, keyspace.Slots)
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:

@@ -35,7 +35,8 @@ func openAt(t *testing.T, addrs ...string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
-		Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true,
+		Shards: 8,
+		Shared: store.Shared{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true},
 	})
 	fatal.If(t, err)
 	return s

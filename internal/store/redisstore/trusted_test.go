@@ -98,7 +98,7 @@ func TestAClockStepIsSentInAHeartbeatAtOnce(t *testing.T) {
 	t.Parallel()
 	clock := redistest.NewClock(t)
 	server := clock.New()
-	c := Config{Node: "a", Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true, DisableRetry: true}}
+	c := Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true, DisableRetry: true}, Shared: store.Shared{Node: "a"}}
 	c.Shards, c.ShardLease, c.Heartbeat = 16, 5*time.Minute, time.Minute
 	s, err := Open(t.Context(), c)
 	fatal.If(t, err)

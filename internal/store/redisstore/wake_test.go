@@ -19,8 +19,8 @@ import (
 func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	server := redistest.New(t)
 	// The poll is too slow to find it first.
-	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
-	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
+	a := openNodeWith(t, Config{LanePoll: time.Hour, Shared: store.Shared{Node: "a"}}, server.Addr)
+	b := openNodeWith(t, Config{LanePoll: time.Hour, Shared: store.Shared{Node: "b"}}, server.Addr)
 	eventually(t, "they share the shards", func() bool { return divided(a, b) })
 	listening(t, server.Addr, a, b)
 	heard := watch(b)
@@ -40,7 +40,7 @@ func TestStoresInTwoDatabasesOfARedisReceiveNoMessagesOfEachOther(t *testing.T) 
 	var nodes [2][2]*Store
 	for db := range nodes {
 		for i, name := range []string{"a", "b"} {
-			nodes[db][i] = openNodeWith(t, Config{Node: name, LanePoll: time.Hour, Client: rueidis.ClientOption{SelectDB: db}}, server.Addr)
+			nodes[db][i] = openNodeWith(t, Config{LanePoll: time.Hour, Client: rueidis.ClientOption{SelectDB: db}, Shared: store.Shared{Node: name}}, server.Addr)
 		}
 	}
 	for _, pair := range nodes {

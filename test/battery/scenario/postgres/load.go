@@ -82,7 +82,7 @@ func Standing(ctx context.Context, t *harness.Run) {
 
 // fill creates tasks by a clock of its own.
 func fill(ctx context.Context, url string, count int, now task.Millis, of func(i int) (url, queue string, due task.Millis)) {
-	s := harness.OK(pgstore.Open(ctx, pgstore.Config{URL: url, CallersClock: true}))
+	s := harness.OK(pgstore.Open(ctx, pgstore.Config{URL: url, Shared: store.Shared{CallersClock: true}}))
 	defer func() { harness.Check(s.Close()) }()
 	const most = 1000
 	harness.Check(timing.InParallel((count+most-1)/most, 4, func(b int) error {
