@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/store"
 )
 
 // While PostgreSQL starts or recovers, it refuses connections. A node waits for that.
@@ -36,7 +37,7 @@ func TestAStoreIsOpenedWhenPostgreSQLHasStarted(t *testing.T) {
 		return ours, nil
 	}
 	j := servertest.NewJournal()
-	s, err := Open(t.Context(), Config{Pool: pool, Schema: path, CallersClock: true, Logger: j.Logger()})
+	s, err := Open(t.Context(), Config{Pool: pool, Schema: path, Shared: store.Shared{CallersClock: true, Logger: j.Logger()}})
 	fatal.If(t, err)
 	fatal.If(t, s.Close())
 	j.Await(t, "PostgreSQL is starting: this node waits until it is ready")
