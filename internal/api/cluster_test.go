@@ -19,6 +19,7 @@ type shared struct {
 	*memstore.Store
 	nodes  []store.Node
 	taken  bool // another node has its name
+	silent bool // it could not send a heartbeat
 	drains []store.Drain
 	by     []string
 	err    error // returned by drains
@@ -35,6 +36,9 @@ func (s *shared) Shards(context.Context) ([]store.Shard, error) {
 func (s *shared) Standing() store.Standing {
 	st := s.Store.Standing()
 	st.Membership = store.Membership{Shards: 2, Owned: 1, Nodes: 2, NameTaken: s.taken}
+	if s.silent {
+		st.Membership = store.Membership{Shards: 2}
+	}
 	return st
 }
 
@@ -155,6 +159,14 @@ func TestAServerWithATakenNameIsNotReady(t *testing.T) {
 	}
 	s.do("GET", "/healthz", "").want(200, nil) // it lives, and to start it again would not help
 	s.do("GET", "/v1/tasks", "").want(200, nil)
+}
+
+func TestAServerWithoutAHeartbeatIsNotReady(t *testing.T) {
+	s, shared := serveShared(t)
+	shared.silent = true
+	if p := s.do("GET", "/readyz", "").problem(503, "unavailable", ""); !strings.Contains(p.Detail, "heartbeat") {
+		t.Error(p.Detail)
+	}
 }
 
 func TestDrainsAreTheOperatorsAndHaveAnAuthor(t *testing.T) {

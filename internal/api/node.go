@@ -101,6 +101,8 @@ func (s *Server) ready() error {
 	switch err := s.store.Standing().Err; { // its text is for operators only
 	case err == nil && s.nodes != nil && s.store.Standing().NameTaken:
 		return refuse("unavailable", "", "another live server uses the same node name, so this server delivers nothing until the other one stops: start this server with another --node")
+	case err == nil && s.nodes != nil && s.store.Standing().Nodes == 0:
+		return refuse("unavailable", "", "this server could not send a heartbeat yet, so it delivers nothing: its log has the reason")
 	case err == nil:
 		return nil
 	case storeLost(err) != nil, errors.Is(err, task.ErrStoreUnfit):

@@ -96,6 +96,7 @@ func Connect(ctx context.Context, url string) (c Conn, err error) {
 // dial makes a connection outside a pool, and checks the server.
 func dial(ctx context.Context, settings *pgxpool.Config, path string) (c Conn, err error) {
 	one := settings.ConnConfig.Copy()
+	setMode(one, pgx.QueryExecModeCacheDescribe)
 	if settings.BeforeConnect != nil { // a program may set the password here
 		err = settings.BeforeConnect(ctx, one)
 	}
@@ -140,19 +141,14 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		}
 		return err
 	}
+	setMode(c.ConnConfig, pgx.QueryExecModeCacheDescribe)
 	if !s.pooled { // poolers refuse it
+		setMode(c.ConnConfig, pgx.QueryExecModeCacheStatement)
 		// The planner expects many rows of statements that find few, and JIT would compile
 		// them for 200 ms each time.
 		c.ConnConfig.RuntimeParams["jit"] = "off"
 	}
-	ofURL := s.config.Pool == nil
-	switch mode := &c.ConnConfig.DefaultQueryExecMode; {
-	case ofURL && !s.pooled && !strings.Contains(s.config.URL, "default_query_exec_mode"):
-		*mode = pgx.QueryExecModeCacheStatement
-	case *mode == pgx.QueryExecModeExec, *mode == pgx.QueryExecModeSimpleProtocol: // they guess the types of arguments
-		*mode = pgx.QueryExecModeCacheDescribe
-	}
-	if !ofURL || !strings.Contains(s.config.URL, "pool_max_conns") {
+	if s.config.Pool != nil || !strings.Contains(s.config.URL, "pool_max_conns") {
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
 	}
 	notice := c.ConnConfig.OnNotice
@@ -170,6 +166,13 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		s.commits, err = pgxpool.NewWithConfig(ctx, c)
 	}
 	return err
+}
+
+// setMode sets how connections prepare statements, in place of the settings of a program
+// or of a URL. Others than these modes guess the types of arguments, and CacheStatement
+// uses names, which clash behind a pooler.
+func setMode(c *pgx.ConnConfig, mode pgx.QueryExecMode) {
+	c.DefaultQueryExecMode, c.StatementCacheCapacity, c.DescriptionCacheCapacity = mode, 512, 512
 }
 
 // schema is the schema of the tables, quoted if necessary. Statements write foliot in its

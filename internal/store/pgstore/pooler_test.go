@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/quick"
@@ -66,5 +67,27 @@ func TestANodeHearsItself(t *testing.T) {
 	}
 	if s.pooled {
 		t.Error("there is no pooler")
+	}
+}
+
+// A program has a mode of its own for its statements. In some modes the driver guesses
+// the types of arguments, and in others it prepares statements by name.
+func TestTheModeOfAProgramsPoolDoesNotMatter(t *testing.T) {
+	server, schema := pgtest.Shared(t), pgtest.Shared(t).Schema(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()+"&search_path="+schema))
+	pooler := server.Bouncer(t)
+	for _, url := range []string{
+		server.URL() + "&default_query_exec_mode=exec", pooler, pooler + "&default_query_exec_mode=simple_protocol&statement_cache_capacity=0&description_cache_capacity=0",
+	} {
+		pool, err := pgxpool.ParseConfig(url)
+		fatal.If(t, err)
+		for _, c := range []Config{{Pool: pool, Schema: schema}, {URL: url + "&search_path=" + schema}} {
+			s, err := Open(t.Context(), c)
+			fatal.If(t, err)
+			if s.Standing().Nodes == 0 {
+				t.Errorf("no heartbeat reached %s", url)
+			}
+			fatal.If(t, s.Close())
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -37,9 +36,6 @@ func parse(text string) (c *pgxpool.Config, path string, err error) {
 	delete(params, "search_path")
 	if params["application_name"] == "" {
 		params["application_name"] = "foliot"
-	}
-	if !strings.Contains(text, "default_query_exec_mode") { // behind a pooler, names of prepared statements clash
-		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	return c, path, nil
 }
