@@ -6,9 +6,9 @@
 // The pure transitions of package task decide each change, on the node that received
 // the request. PostgreSQL only compares and writes: each version of a record has a new
 // random stamp, and a record is replaced only if it still has the stamp by which the
-// step was decided (write.go). One statement writes the record, its lease and its news.
+// step was decided (write.sql). One statement writes the record, its lease and its news.
 // Concurrent calls share a transaction, because it costs far more than a row
-// (together.go).
+// (sqltask.Batches).
 //
 // A call can also run in a transaction of the user (tx.go). Then its changes commit with
 // the user's rows, and an open transaction locks only the tasks that it changes. To make

@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -50,7 +52,7 @@ func (s *Store) sendAll(ctx context.Context) {
 				}
 			}
 			s.failures.Note("notify the other nodes", within(ctx, func(ctx context.Context) error {
-				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m) FROM unnest($2::text[]) m", s.channel, sortedKeys(seen))
+				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m) FROM unnest($2::text[]) m", s.channel, slices.Sorted(maps.Keys(seen)))
 				return err
 			}))
 			pause(ctx, notifyEvery)

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,7 +28,7 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 	}
 	switch waited := time.Since(*since); {
 	case st.Kind == store.Claim: // the tasks that are claimed with it must not wait for it
-		m.unclaimable.add(st.Key)
+		m.unclaimable.Add(st.Key)
 		return task.ErrLaneChanged
 	case st.Kind == store.Extension: // its holder tries again later
 	case waited < most:
@@ -43,29 +42,6 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		}
 	}
 	return &task.LockedError{}
-}
-
-// lockedTasks are tasks that a claim found locked. They are not tried again for a moment,
-// because a user can lock many tasks for long, and each try costs as much as a claim.
-type lockedTasks struct {
-	mu    sync.Mutex // guards everything below
-	keys  map[task.Key]bool
-	began time.Time
-}
-
-func (l *lockedTasks) add(k task.Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keys[k] = true // has was called before
-}
-
-func (l *lockedTasks) has(k task.Key) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.began) > 2*dispatchWaits {
-		l.keys, l.began = map[task.Key]bool{}, time.Now()
-	}
-	return l.keys[k]
 }
 
 // holder is a connection of the database whose transaction holds up others.
@@ -84,5 +60,5 @@ func (s *Store) lockHolders(ctx context.Context) ([]holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, byPosition[holder])
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[holder])
 }

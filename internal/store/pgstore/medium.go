@@ -70,7 +70,7 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	var bodies []bool
 	var of []*step
 	for _, st := range open {
-		if st.Kind == store.Claim && m.unclaimable.has(st.Key) {
+		if st.Kind == store.Claim && m.unclaimable.Has(st.Key, 2*dispatchWaits) {
 			st.Answer(task.Result{}, task.ErrLaneChanged)
 		}
 		if st.Unknown() {
@@ -123,7 +123,7 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 		Idem []byte
 		Key  string
 	}
-	owners, err := query(ctx, m.Store, byPosition[owner], "SELECT idem, key FROM foliot.task WHERE idem = ANY($1)", keys)
+	owners, err := query(ctx, m.Store, pgx.RowToStructByPos[owner], "SELECT idem, key FROM foliot.task WHERE idem = ANY($1)", keys)
 	for _, o := range owners {
 		k, err := sqltask.ParseKey(o.Key)
 		if err != nil {
@@ -150,7 +150,6 @@ func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error
 func (m *medium) RoomFor(*step, kernel.Need) error { return nil }
 
 func (m *medium) Write(ctx context.Context, decided []*step) error {
-	slices.SortFunc(decided, func(a, b *step) int { return compareKeys(a.Key, b.Key) }) // all transactions lock in this order
 	if decided[0].Kind != store.Change {
 		m.worked()
 	}
@@ -235,10 +234,6 @@ func split(steps []*step) (extensions, others []*step) {
 		}
 	}
 	return extensions, others
-}
-
-func compareKeys(a, b task.Key) int {
-	return slices.Compare([]string{a.Namespace, a.Name}, []string{b.Namespace, b.Name})
 }
 
 // kept records that st was written, and returns the entries that it added to lanes.

@@ -66,7 +66,7 @@ func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	}
 	defer s.polling.Release(1)
 	s.last = nothingSeen
-	s.folded.Store(ref(nothingSeen))
+	s.folded.Store(new(nothingSeen))
 	s.acquired.Store(int64(time.Since(s.opened)))
 	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
 	// to hand out: no snapshot would count them as seen.

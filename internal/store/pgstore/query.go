@@ -3,7 +3,6 @@ package pgstore
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -121,8 +120,3 @@ LATERAL (SELECT width_bucket(look, $3::bigint[]) AS interval, count(*) AS n FROM
 		columns(rows, bounds, bounds[len(bounds)-1])...)
 	return costs, err
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// byPosition scans the columns of a row into the fields of a struct.
-func byPosition[T any](row pgx.CollectableRow) (T, error) { return pgx.RowToStructByPos[T](row) }

@@ -71,7 +71,7 @@ type Store struct {
 	member      *membership.Member
 	claimed     kernel.Claimed[sqltask.Record]
 	abandoned   kernel.Abandoned
-	unclaimable lockedTasks
+	unclaimable sqltask.Locked
 	clocks      *serverclock.Clocks
 	listeners   listeners
 	unapplied   *sqltask.Unapplied
@@ -131,7 +131,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
 	s.last = nothingSeen
-	s.folded.Store(ref(nothingSeen))
+	s.folded.Store(new(nothingSeen))
 	s.busy.Store(-int64(busyFor))
 	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) { return s.write(context.Background(), rows, c) }
 	s.together.Undid = func(err error) bool { return code(err) != "" }

@@ -27,8 +27,6 @@ const (
 	outdated // its namespace was removed, or the settings by which dispatch chose it have changed
 )
 
-func ref[T any](v T) *T { return &v }
-
 // rowsOf returns the rows of steps, each followed by that of the task that it creates.
 func (m *medium) rowsOf(steps []*step) (rows []sqltask.Row) {
 	for _, st := range steps {
@@ -112,20 +110,14 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 		}
 	}
 	slices.Sort(locks)
-	sql, node, version, clock := writeRows, s.node, &c.version, ref(int64(c.clock))
+	sql, node := writeRows, s.node
 	if c.skips {
 		sql = skipLocked
 	}
 	if c.foreign { // this process reads the news too
 		node = ""
 	}
-	if c.version == "" {
-		version = nil
-	}
-	if c.clock == 0 {
-		clock = nil
-	}
-	return transact(ctx, s, pgx.RowTo[ending], change{c.how, slices.Compact(locks), sql, columns(rows, clock, node, version)})
+	return transact(ctx, s, pgx.RowTo[ending], change{c.how, slices.Compact(locks), sql, columns(rows, int64(c.clock), node, c.version)})
 }
 
 // lockNamespace returns the number of the lock that the removal of a namespace holds,

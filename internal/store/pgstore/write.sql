@@ -3,13 +3,13 @@
 -- the same key, if they belong to different calls: at most one of them is written.
 WITH u AS MATERIALIZED (
 	SELECT * FROM {rows}
-), clock AS MATERIALIZED (SELECT coalesce($23::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms
+), clock AS MATERIALIZED (SELECT coalesce(nullif($23::bigint, 0), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms
 ), locked AS MATERIALIZED (
 	SELECT t.key FROM foliot.task t JOIN u USING (key) WHERE u.old IS NOT NULL ORDER BY t.key FOR UPDATE OF t {skip}
 ), fit AS MATERIALIZED (
 	SELECT u.* FROM u, clock WHERE u.earliest <= clock.ms AND (u.owner IS NULL OR EXISTS (SELECT FROM foliot.shard s WHERE s.n = u.shard AND s.owner = u.owner))
 		AND (u.home IS NULL OR EXISTS (SELECT FROM foliot.setting WHERE field = u.home))
-		AND ($25::text IS NULL OR EXISTS (SELECT FROM foliot.version WHERE settings = $25))
+		AND ($25::text = '' OR EXISTS (SELECT FROM foliot.version WHERE settings = $25))
 ), updated AS (
 	UPDATE foliot.task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, relative = f.relative, pending = NULL, stamp = f.stamp, record = f.record,
 		body = CASE f.bodies WHEN 0 THEN t.body WHEN 1 THEN f.body END, idem = f.idem, ended = f.ended, keep = f.keep
@@ -40,6 +40,6 @@ SELECT CASE WHEN done.ord IS NOT NULL THEN 0
 	WHEN u.earliest > clock.ms THEN 2
 	WHEN u.owner IS NOT NULL AND NOT EXISTS (SELECT FROM foliot.shard s WHERE s.n = u.shard AND s.owner = u.owner) THEN 3
 	WHEN u.old IS NOT NULL AND EXISTS (SELECT FROM foliot.task t WHERE t.key = u.key AND t.stamp = u.old) AND NOT EXISTS (SELECT FROM locked l WHERE l.key = u.key) THEN 4
-	WHEN u.home IS NOT NULL AND NOT EXISTS (SELECT FROM foliot.setting WHERE field = u.home) OR $25 <> (SELECT settings FROM foliot.version) THEN 5
+	WHEN u.home IS NOT NULL AND NOT EXISTS (SELECT FROM foliot.setting WHERE field = u.home) OR $25 NOT IN ('', (SELECT settings FROM foliot.version)) THEN 5
 	ELSE 1 END::smallint
 FROM clock, u LEFT JOIN done USING (ord) WHERE u.parent = 0 ORDER BY u.ord
