@@ -31,6 +31,9 @@ func TestTasksInPostgreSQLOutliveTheServer(t *testing.T) {
 	}
 	p.must("get", "soon", "--wait")
 	shows(t, p.must("cluster", "nodes"), "a\t")
+	if status, body := p.fetch("/metrics"); status != 200 || !strings.Contains(body, "foliot_postgres_oldest_snapshot_seconds ") {
+		t.Errorf("the metrics of PostgreSQL are missing: %d, %s", status, body)
+	}
 	p.signal(terminate)
 	if code, log := p.exit(); code != exit.OK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
