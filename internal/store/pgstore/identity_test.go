@@ -135,20 +135,3 @@ func TestARestoredOlderCopyIsCountedAsARollback(t *testing.T) {
 		t.Errorf("%d rollbacks after the restore", n)
 	}
 }
-
-// After a failover or a restore, the server hands out numbers of transactions again. A node
-// that has acquired its shards finds the tasks of those.
-func TestNewsOfRepeatedTransactionsAreRead(t *testing.T) {
-	url := migrated(t)
-	s, writer := openedAt(t, url).(*Store), openedAt(t, url) //nolint:forcetypeassert // it has no other type
-	defer func() { fatal.If(t, errors.Join(s.Close(), writer.Close())) }()
-	found := 0
-	defer s.Watch(store.Watcher{Tasks: func(entries []task.Entry) { found += len(entries) }})()
-	s.last = "999999999:999999999:"
-	fatal.If(t, s.prepare(t.Context(), s.member.Owned()))
-	_, err := writer.Transit(t.Context(), 1, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1)}}))
-	fatal.If(t, errors.Join(err, s.poll(t.Context())))
-	if found != 1 {
-		t.Errorf("%d tasks were found", found)
-	}
-}

@@ -57,15 +57,12 @@ func (s *Store) owner(n int16) *string {
 }
 
 // prepare reads the first task of each lane in shards that this process has acquired. The
-// poll waits, so its next read of the news sees all that prepare has not seen. That one
-// reads all news, because another server can hand out numbers of transactions again that
-// s.last has seen.
+// poll waits, so its next read of the news sees all that prepare has not seen.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	if err := s.polling.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.polling.Release(1)
-	s.last = nothingSeen
 	s.folded.Store(new(nothingSeen))
 	s.acquired.Store(int64(time.Since(s.opened)))
 	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
