@@ -334,8 +334,10 @@ func start(m *memory, name string) *node {
 	return n
 }
 
-// owners returns how many of the nodes act as the owner of each shard.
+// owners returns how many of the nodes act as the owner of each shard, when all that
+// happens at this instant has happened: a shard can have two owners in turn.
 func owners(nodes []*node, shards int) []int {
+	synctest.Wait()
 	n := make([]int, shards)
 	for _, x := range nodes {
 		for _, h := range x.Owned() {
