@@ -42,7 +42,7 @@ func code(err error) string {
 // failure translates the error of a whole call for its caller, and nil stays nil.
 func (s *Store) failure(err error) error {
 	switch state := code(err); {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, !unconnected(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return err
 	case state == diskFull:
 		return fmt.Errorf("%w: PostgreSQL has no room left: %w", task.ErrFull, err)
@@ -58,20 +58,28 @@ func (s *Store) failure(err error) error {
 // connection broke.
 func away(err error) bool {
 	var network net.Error
-	var connect *pgconn.ConnectError
-	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+	return errors.As(err, &network) || unconnected(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}
+
+// unconnected reports whether no connection was made, perhaps within a time limit of its own.
+func unconnected(err error) bool {
+	_, is := errors.AsType[*pgconn.ConnectError](err)
+	return is
 }
 
 // query returns the rows of a statement.
-func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+func query[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any) (all []T, err error) {
 	if tx := transactionOf(ctx); tx != nil {
 		return run(ctx, s, tx, scan, sql, args...)
 	}
-	rows, err := s.pool.Query(ctx, sql, append([]any{s.schema}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scan)
+	err = within(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, sql, append([]any{s.schema}, args...)...)
+		if err == nil {
+			all, err = pgx.CollectRows(rows, scan)
+		}
+		return err
+	})
+	return all, err
 }
 
 // Conn is a connection to a store, which may have no tables yet.
@@ -137,7 +145,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 			err = after(ctx, conn)
 		}
 		if err == nil {
-			err = s.recognize(ctx, conn)
+			err = within(ctx, func(ctx context.Context) error { return s.recognize(ctx, conn) })
 		}
 		return err
 	}
@@ -225,6 +233,33 @@ const (
 // caller for ever.
 const statementEnds = 10 * time.Second
 
+// errSilent is the error of a call that the server, or a pooler, has not answered.
+var errSilent = fmt.Errorf("%w: PostgreSQL has not answered within %v", task.ErrUnavailable, statementEnds)
+
+// within makes a call that must not take longer than a statement.
+func within(ctx context.Context, do func(context.Context) error) error {
+	ctx, stop := context.WithTimeoutCause(ctx, statementEnds, errSilent)
+	defer stop()
+	err := do(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
+	return err
+}
+
+// giveUp ends a change that the server does not answer. If it answers the heartbeats, a
+// synced change waits for a standby, because the server itself ends a statement. To cancel
+// that wait would leave a commit that is not replicated.
+func (s *Store) giveUp(ctx context.Context, cancel context.CancelCauseFunc, how commit) {
+	switch quiet := time.Since(s.opened) - time.Duration(s.replied.Load()); {
+	case ctx.Err() != nil:
+	case how == synced && quiet < statementEnds:
+		time.AfterFunc(statementEnds, func() { s.giveUp(ctx, cancel, how) })
+	default:
+		cancel(errSilent)
+	}
+}
+
 // lockShared takes the locks of a change.
 const lockShared = "SELECT count(pg_advisory_xact_lock_shared(l)) FROM unnest((SELECT $1::bigint[])) l"
 
@@ -280,17 +315,19 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(*p
 }
 
 // durably makes a transaction of several statements that commits as a synced change does.
-func durably[T any](ctx context.Context, s *Store, do func(pgx.Tx) (T, error)) (T, error) {
+func durably[T any](ctx context.Context, s *Store, do func(context.Context, pgx.Tx) (T, error)) (T, error) {
 	return apart(ctx, s, s.commits, func(c *pgxpool.Conn) (result T, err error) {
-		tx, err := c.Begin(ctx)
-		if err != nil {
+		var tx pgx.Tx
+		if err = within(ctx, func(ctx context.Context) error { tx, err = c.Begin(ctx); return err }); err != nil {
 			return result, err
 		}
-		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()              // unless it has committed
-		if result, err = do(tx); err == nil && s.config.Durability == strictLevel { // even if it changes nothing
-			_, err = tx.Exec(ctx, waitAnyway)
-		}
-		if err != nil {
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // unless it has committed
+		if err = within(ctx, func(ctx context.Context) error {
+			if result, err = do(ctx, tx); err == nil && s.config.Durability == strictLevel { // even if it changes nothing
+				_, err = tx.Exec(ctx, waitAnyway)
+			}
+			return err
+		}); err != nil {
 			return result, err
 		}
 		delete(c.Conn().PgConn().CustomData(), warned)
@@ -333,12 +370,16 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT
 	b.Queue("COMMIT")
 	delete(c.Conn().PgConn().CustomData(), warned)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	stalled := time.AfterFunc(2*statementEnds, cancel) // the server does not even end a statement
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	stalled := time.AfterFunc(2*statementEnds, func() { s.giveUp(ctx, cancel, ch.how) })
 	defer stalled.Stop()
 	r := c.SendBatch(ctx, &b)
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() {
+		if err = errors.Join(err, r.Close()); err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			err = errSilent
+		}
+	}()
 	for range b.Len() - 3 {
 		if _, err := r.Exec(); err != nil {
 			return nil, err
@@ -351,7 +392,6 @@ func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch chan
 	if all, err = pgx.CollectRows(rows, scan); err != nil {
 		return nil, err
 	}
-	stalled.Stop() // a COMMIT may wait for a standby
 	if _, err := r.Exec(); err != nil {
 		return nil, err
 	}

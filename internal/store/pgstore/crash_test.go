@@ -1,9 +1,11 @@
 package pgstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -137,6 +139,54 @@ func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.
 				break
 			}
 		}
+	}
+}
+
+// A server that does not answer, or a pooler without a server, holds up no request.
+func TestASilentServerIsUnavailable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make postgres-long runs it: it takes as long as a statement may")
+	}
+	t.Parallel()
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	s, err := Open(t.Context(), Config{URL: server.URL(), Shared: store.Shared{Embedded: true}})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	server.Pause()
+	defer server.Resume()
+	now := task.CeilMillis(s.Latest())
+	ended := make(chan error, 2)
+	go func() {
+		_, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
+		ended <- err
+	}()
+	go func() {
+		_, err := s.Nodes(t.Context())
+		ended <- err
+	}()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, task.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A change that waits for a standby is not cancelled, because then PostgreSQL commits
+// without the standby.
+func TestOnlyASilentServerEndsTheWaitForAStandby(t *testing.T) {
+	s := &Store{opened: time.Now().Add(-time.Hour)}
+	for _, c := range []struct {
+		how     commit
+		answers time.Duration
+		ends    bool
+	}{{synced, 0, false}, {synced, time.Minute, true}, {unsynced, 0, true}} {
+		s.replied.Store(int64(time.Hour - c.answers))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if s.giveUp(ctx, cancel, c.how); (ctx.Err() != nil) != c.ends {
+			t.Errorf("%s, %v after an answer: %v", c.how, c.answers, ctx.Err())
+		}
+		cancel(nil)
 	}
 }
 

@@ -163,12 +163,6 @@ func (s *Store) pollAll(ctx context.Context) {
 	}
 }
 
-func within(ctx context.Context, do func(context.Context) error) error {
-	ctx, stop := context.WithTimeout(ctx, statementEnds)
-	defer stop()
-	return do(ctx)
-}
-
 // fold moves the counts of news that were read to the table count. Each row of news
 // goes to one transaction, so no difference counts twice. It reads no news that the fold
 // before has deleted, because their dead rows can be many.

@@ -33,7 +33,10 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 	var all membership.Roster
 	switch mode {
 	case membership.ReadOnly, membership.ReadAll:
-		all, n.Now, err = r.readNodes(ctx, r.pool)
+		err = within(ctx, func(ctx context.Context) error {
+			all, n.Now, err = r.readNodes(ctx, r.pool)
+			return err
+		})
 	case membership.Alive:
 		if all, n.Now, err = r.renew(ctx, self); err != nil || all != nil {
 			break
@@ -142,12 +145,14 @@ func (s *Store) locked(ctx context.Context, do func(pgx.Tx) error) error {
 	if err := s.isLost(); err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, lockNodes, s.schema)
-		if err == nil {
-			err = do(tx)
-		}
-		return err
+	return within(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, lockNodes, s.schema)
+			if err == nil {
+				err = do(tx)
+			}
+			return err
+		})
 	})
 }
 
@@ -244,7 +249,11 @@ func (r registry) Lease(ctx context.Context, verb membership.Verb, process strin
 
 // Owners implements membership.Registry.
 func (r registry) Owners(ctx context.Context) ([]membership.Lease, error) {
-	all, _, err := r.readOwners(ctx, r.pool)
+	var all []membership.Lease
+	err := within(ctx, func(ctx context.Context) (err error) {
+		all, _, err = r.readOwners(ctx, r.pool)
+		return err
+	})
 	return all, err
 }
 
@@ -294,7 +303,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d store.Drain) error
 			return none, err
 		}
 		// Apart, because heartbeats do not wait for a standby.
-		return durably(ctx, s, func(tx pgx.Tx) (none struct{}, err error) {
+		return durably(ctx, s, func(ctx context.Context, tx pgx.Tx) (none struct{}, err error) {
 			return none, s.audit(ctx, tx, store.AuditDrain(now, settings.ActorOf(ctx), d))
 		})
 	})

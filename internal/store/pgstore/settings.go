@@ -51,7 +51,7 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []settings
 // editOnce makes one edit. It reads the settings again, because another edit can follow
 // before this process has applied them.
 func (s *Store) editOnce(ctx context.Context, now task.Millis, e settings.Edit) (settings.EditReply, error) {
-	reply, err := durably(ctx, s, func(tx pgx.Tx) (settings.EditReply, error) { return s.edit(ctx, tx, now, e) })
+	reply, err := durably(ctx, s, func(ctx context.Context, tx pgx.Tx) (settings.EditReply, error) { return s.edit(ctx, tx, now, e) })
 	if err != nil {
 		return reply, err
 	}
@@ -135,12 +135,14 @@ func (s *Store) adopt(c *configuration) {
 func (s *Store) reload(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
-		next, err := s.readSettings(ctx, tx, s.settings.Load(), "")
-		if err == nil {
-			s.adopt(next)
-		}
-		return err
+	return within(ctx, func(ctx context.Context) error {
+		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+			next, err := s.readSettings(ctx, tx, s.settings.Load(), "")
+			if err == nil {
+				s.adopt(next)
+			}
+			return err
+		})
 	})
 }
 
