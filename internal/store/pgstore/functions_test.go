@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,8 @@ func (f *functions) get(key task.Key) *task.Task {
 func (f *functions) applied() {
 	f.t.Helper()
 	fatal.If(f.t, f.surveyPending(f.t.Context(), f.numbers()))
-	fatal.If(f.t, f.applySome(f.t.Context(), f.unapplied.Take()))
+	keys, _ := f.unapplied.Take()
+	fatal.If(f.t, f.applySome(f.t.Context(), keys, store.Settlement))
 	if left := f.number("SELECT count(*) FROM task WHERE pending IS NOT NULL"); left > 0 {
 		f.t.Fatalf("%d tasks still have pending operations", left)
 	}
@@ -450,6 +452,77 @@ func TestARoleUsesOnlyItsNamespaces(t *testing.T) {
 	}
 }
 
+// A login that serves several tenants by SET ROLE has only the namespaces of that role.
+func TestSetRoleChoosesTheNamespaces(t *testing.T) {
+	f := openFunctions(t)
+	fatal.If(t, f.configure(settings.PutNamespace{Settings: settings.NamespaceSettings{Name: "shop"}}))
+	role := fmt.Sprintf("tenant_%x", rand.Int64())
+	for _, sql := range []string{
+		"CREATE ROLE " + role, "CREATE ROLE " + role + "_other", "GRANT USAGE ON SCHEMA " + f.ask("current_schema()") + " TO PUBLIC",
+		"CREATE ROLE " + role + "_web LOGIN NOINHERIT IN ROLE " + role + ", " + role + "_other", "INSERT INTO role_namespace VALUES ('" + role + "', 'shop')",
+	} {
+		_, err := f.Exec(t.Context(), sql)
+		fatal.If(t, err)
+	}
+	for _, login := range []string{role + "_web", f.ask("session_user")} { // the owner too
+		config := f.Conn.Config().Copy()
+		config.User = login
+		c, err := pgx.ConnectConfig(t.Context(), config)
+		fatal.If(t, err)
+		defer func() { fatal.If(t, c.Close(context.Background())) }()
+		_, err = c.Exec(t.Context(), "SET ROLE "+role)
+		fatal.If(t, err)
+		ask(t, c, "put('a', 'https://x.example/', delay => '1 h', namespace => 'shop')")
+		if got := f.get(task.Key{Namespace: "shop", Name: "a"}); got.CreatedBy != "sql:"+role {
+			t.Errorf("created by %q", got.CreatedBy)
+		}
+		_, err = c.Exec(t.Context(), "SET ROLE "+role+"_other")
+		fatal.If(t, err)
+		if _, err := c.Exec(t.Context(), "SELECT cancel('a', namespace => 'shop')"); code(err) != "FL006" {
+			t.Errorf("%s cancels the task of another tenant: %v", login, err)
+		}
+	}
+}
+
+// The functions mean the same, whatever the strings of the program mean.
+func TestStringsOfAProgramMayHaveBackslashes(t *testing.T) {
+	f := openFunctions(t)
+	_, err := f.Exec(t.Context(), "SET standard_conforming_strings = off")
+	fatal.If(t, err)
+	if id := f.ask("put('a', 'https://x.example/', delay => '1 h')"); !regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$").MatchString(id) {
+		t.Errorf("id %q", id)
+	}
+	for _, args := range []string{"'https://x.example/' || chr(10)", "'https://x.example/', headers => jsonb_build_object('a', chr(1))", "'https://x.example/', labels => jsonb_build_object('a', chr(1))"} {
+		if _, err := f.Exec(t.Context(), "SELECT put('a', "+args+", delay => '1 h')"); code(err) != "FL003" {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// An operation replaces those before it that it makes useless, so a transaction with many
+// is not slow.
+func TestPendingOperationsDoNotGrow(t *testing.T) {
+	f := openFunctions(t)
+	f.ask("put('a', 'https://x.example/', delay => '1 h')")
+	for i := range 5 {
+		f.ask("move('a', delay => make_interval(hours => $1))", i+2)
+		f.ask("touch('a')")
+		f.ask("touch('a')")
+	}
+	if n := f.number("SELECT jsonb_array_length(pending) FROM task"); n > 3 || show(f.get(tasktest.Key("a"))) != "scheduled 6h" {
+		t.Errorf("%d operations, %s", n, show(f.get(tasktest.Key("a"))))
+	}
+}
+
+// CREATE PUBLICATION … FOR ALL TABLES forbids the changes of a table that has none.
+func TestAllTablesHaveAReplicaIdentity(t *testing.T) {
+	f := openFunctions(t)
+	if n := f.number(`SELECT count(*) FROM pg_class c WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relpersistence = 'p'
+		AND relreplident <> 'f' AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)`); n > 0 {
+		t.Errorf("%d tables have none", n)
+	}
+}
+
 // Puts that Go refuses become dead tasks with the reason, which the counts have.
 func TestARefusedPutBecomesADeadTask(t *testing.T) {
 	f := openFunctions(t)
@@ -473,6 +546,7 @@ func TestARefusedPutBecomesADeadTask(t *testing.T) {
 		{"'https://x.example:99999/', delay => '1 h'", "the URL's port must be between"},
 		{"kind => 'k', delay => '1 h'", "does not allow tasks with a kind"},
 		{"'https://x.example/', delay => '1 h', min_backoff => '2 h'", "must not be shorter"},
+		{"'https://x.example/', delay => '1 h', body => (repeat('[', 10001) || repeat(']', 10001))::jsonb", "nested too deeply"},
 	} {
 		for _, then := range []string{"", "cancel", "move", "put"} {
 			f.ask("put('a', " + row.args + ", namespace => 'shop')")
@@ -660,5 +734,10 @@ func TestTheOwnerAppliesOperations(t *testing.T) {
 	applied(50)
 	call("late-")
 	applied(100)
+	_, err = c.Exec(t.Context(), "INSERT INTO task SELECT 'default/omitted', shard_of('default', 'omitted'), NULL, NULL, false, false, 1, NULL, NULL, NULL, NULL, NULL, jsonb_build_array(operations)"+
+		" FROM (SELECT '{\"op\": \"put\", \"id\": \"i\", \"url\": \"https://x.example/\", \"queue\": \"default\", \"priority\": \"normal\", \"due\": 1, \"now\": 1, \"by\": \"x\"}'::jsonb) o(operations)")
+	fatal.If(t, err)
+	s.unapplied.Omit()
+	applied(101)
 	f.checkCounts()
 }

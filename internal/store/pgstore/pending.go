@@ -16,15 +16,20 @@ import (
 // transaction has locked are tried again.
 func (s *Store) applyAll(ctx context.Context) {
 	for ctx.Err() == nil {
-		keys := s.unapplied.Take()
-		if len(keys) == 0 {
+		keys, omitted := s.unapplied.Take()
+		if len(keys) == 0 && !omitted {
 			select {
 			case <-s.unapplied.News:
 			case <-ctx.Done():
 			}
 			continue
 		}
-		err := within(ctx, func(ctx context.Context) error { return s.applySome(ctx, keys) })
+		err := within(ctx, func(ctx context.Context) error {
+			if omitted {
+				return s.surveyPending(ctx, s.numbers())
+			}
+			return s.applySome(ctx, keys, store.Settlement)
+		})
 		if ctx.Err() == nil {
 			s.failures.Note("apply operations of SQL functions", err)
 		}
@@ -34,11 +39,12 @@ func (s *Store) applyAll(ctx context.Context) {
 	}
 }
 
-// applySome writes the operations of tasks, and adds the tasks again for which that fails.
-func (s *Store) applySome(ctx context.Context, keys []task.Key) error {
+// applySome writes the operations of tasks by steps of a kind, and adds the tasks again for
+// which that fails.
+func (s *Store) applySome(ctx context.Context, keys []task.Key, kind store.Kind) error {
 	steps := make([]store.Step, len(keys))
 	for i, k := range keys {
-		steps[i] = store.Step{Key: k, Transition: &sqltask.Applying{}, Kind: store.Settlement}
+		steps[i] = store.Step{Key: k, Transition: &sqltask.Applying{}, Kind: kind}
 	}
 	replies, err := s.transit(ctx, s.now(), steps)
 	if err != nil {
@@ -46,16 +52,49 @@ func (s *Store) applySome(ctx context.Context, keys []task.Key) error {
 	}
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) {
-			s.unapplied.Add(sqltask.Key(keys[i]))
+			s.unapplied.Defer(sqltask.Key(keys[i]))
 			err = r.Err
 		}
 	}
 	return err
 }
 
-// surveyPending finds the tasks with pending operations in shards.
-func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
-	keys, err := query(ctx, s, pgx.RowTo[string], "SELECT key FROM foliot.task WHERE shard = ANY($1) AND pending IS NOT NULL", shards)
-	s.unapplied.Add(keys...)
+// Settle writes all pending operations, even if a migration has closed the store. Before
+// that it waits for the open transactions that have changed tasks.
+func (s *Store) Settle(ctx context.Context) error {
+	_, err := store.Call(ctx, &s.calls, func() (none struct{}, err error) {
+		_, err = durably(ctx, s, func(ctx context.Context, tx pgx.Tx) (none struct{}, err error) {
+			if _, err = tx.Exec(ctx, waitForLocks); err == nil {
+				_, err = tx.Exec(ctx, "LOCK TABLE foliot.task IN SHARE MODE", s.schema)
+			}
+			return none, err
+		})
+		for err == nil {
+			var keys []string
+			if keys, err = s.pendingIn(ctx, nil, sqltask.MaxRows); len(keys) == 0 {
+				break
+			}
+			page := sqltask.NewUnapplied()
+			page.Add(keys...)
+			parsed, _ := page.Take()
+			err = s.applySome(ctx, parsed, store.Adoption)
+		}
+		return none, err
+	})
 	return err
+}
+
+// surveyPending finds tasks with pending operations in shards, and notes if there are more.
+func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
+	keys, err := s.pendingIn(ctx, shards, sqltask.MaxUnapplied+1)
+	if err != nil {
+		s.unapplied.Omit()
+	}
+	s.unapplied.Defer(keys...)
+	return err
+}
+
+// pendingIn returns at most limit tasks with pending operations in shards, nil for all.
+func (s *Store) pendingIn(ctx context.Context, shards []int16, limit int) ([]string, error) {
+	return query(ctx, s, pgx.RowTo[string], "SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL LIMIT $2", shards, limit)
 }

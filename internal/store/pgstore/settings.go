@@ -27,6 +27,9 @@ type configuration struct {
 // confirmFor is how long an edit waits until all nodes have applied it.
 const confirmFor = 2 * time.Second
 
+// waitForLocks bounds the waits of a transaction for those of users, within statementEnds.
+const waitForLocks = "SELECT set_config('lock_timeout', '8s', true)"
+
 // Configure implements store.SettingsStore. The row of the version is locked during
 // each edit, so edits are made one after the other, by settings that are up to date. A
 // claim compares the version too, so no node claims by older settings.
@@ -60,7 +63,7 @@ func (s *Store) editOnce(ctx context.Context, now task.Millis, e settings.Edit) 
 
 // edit makes one edit in a transaction.
 func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings.Edit) (settings.EditReply, error) {
-	have, err := s.readSettings(ctx, tx, s.settings.Load(), " FOR UPDATE")
+	have, err := s.readSettings(ctx, tx, s.settings.Load(), " FOR NO KEY UPDATE")
 	if err != nil {
 		return settings.EditReply{}, err
 	}
@@ -92,8 +95,10 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 	if refusal != nil || len(changes) == 0 {
 		return settings.EditReply{Err: refusal}, nil
 	}
+	moves := false // it opens or closes the store for a migration
 	for _, c := range changes {
 		var err error
+		moves = moves || c.Key.Kind == settings.MigrationKind
 		if c.Value == nil {
 			_, err = tx.Exec(ctx, "DELETE FROM foliot.setting WHERE field = $1", s.schema, c.Key.Field())
 		} else {
@@ -106,7 +111,12 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 			return settings.EditReply{}, err
 		}
 	}
-	_, err = tx.Exec(ctx, "UPDATE foliot.version SET settings = $1", s.schema, versionAfter(have.version))
+	if moves {
+		if _, err := tx.Exec(ctx, waitForLocks); err != nil {
+			return settings.EditReply{}, err
+		}
+	}
+	_, err = tx.Exec(ctx, "UPDATE foliot.version SET settings = $1, moves = moves <> $2", s.schema, versionAfter(have.version), moves)
 	if entry, ok := settings.AuditEdit(now, settings.ActorOf(ctx), e, changes); ok && err == nil {
 		err = s.audit(ctx, tx, entry)
 	}

@@ -3,7 +3,9 @@ package sqltask
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,12 +28,14 @@ type Operation struct {
 	// The fields of a put; nil and "" are the defaults of the queue.
 	ID, URL, Method, Kind, Queue, Priority string
 	Headers, Labels                        map[string]string
-	Body                                   json.RawMessage
+	Body                                   *string // JSON, apart because it can be too deep for Go
 	Bytes                                  []byte
 	Timeout, ExpireAfter                   *time.Duration
 	MinBackoff, MaxBackoff, MaxAge         *time.Duration
 	MaxAttempts                            *int
 	OnDead                                 *string
+
+	undecoded error // some of the fields above are not those of the functions
 }
 
 // change returns the change that o asks for. The functions have checked o as far as
@@ -54,13 +58,17 @@ func (o *Operation) change(embedded bool, key task.Key, all *settings.Settings) 
 	s.Priority, _ = task.ParsePriority(o.Priority)
 	s.Request = task.Request{URL: o.URL, Method: cmp.Or(o.Method, task.DefaultMethod), Headers: o.Headers}
 	var text string
+	err = o.undecoded
 	switch {
 	case o.Bytes != nil:
 		s.Request.BodyKind, s.Request.Body = task.BinaryBody, o.Bytes
-	case o.Kind == "" && json.Unmarshal(o.Body, &text) == nil:
+	case o.Body == nil:
+	case o.Kind == "" && json.Unmarshal([]byte(*o.Body), &text) == nil:
 		s.Request.BodyKind, s.Request.Body = task.TextBody, []byte(text)
-	case o.Body != nil:
-		s.Request.BodyKind, s.Request.Body = task.JSONBody, o.Body
+	case json.Valid([]byte(*o.Body)):
+		s.Request.BodyKind, s.Request.Body = task.JSONBody, []byte(*o.Body)
+	default:
+		err = errors.New("the body is nested too deeply: at most 10000 arrays and objects can contain each other")
 	}
 	task.Set(&s.Timeout, o.Timeout)
 	task.Set(&s.ExpireAfter, o.ExpireAfter)
@@ -135,8 +143,12 @@ func (f *Found) Pend(embedded bool, key task.Key, operations []byte, in *setting
 	if operations == nil {
 		return nil
 	}
-	if err := json.Unmarshal(operations, &f.Pending); err != nil {
+	if err := json.Unmarshal(operations, &f.Pending); len(f.Pending) == 0 {
 		return fmt.Errorf("the pending operations of task %q in namespace %q: %w", key.Name, key.Namespace, err)
+	} else if err != nil { // it has decoded what it can
+		for i := range f.Pending {
+			f.Pending[i].undecoded = err
+		}
 	}
 	f.Stored = f.Task
 	_, _ = f.Apply(embedded, key, unlimited{in, policy})
@@ -159,44 +171,84 @@ func (a *Applying) Apply(_ task.Millis, old *task.Task, _ task.Facts) (task.Resu
 	return task.Result{Task: old}, nil
 }
 
-// Unapplied has the tasks with pending operations in the shards of this process.
+// MaxUnapplied is the largest number of tasks in an Unapplied: a transaction can change
+// millions.
+const MaxUnapplied = 10_000
+
+// Unapplied has tasks with pending operations in the shards of this process. Those that
+// were added last are the first ones, because older ones can be millions.
 type Unapplied struct {
 	News chan struct{} // some were added
 
-	mu   sync.Mutex // guards keys
-	keys map[string]bool
+	mu      sync.Mutex // guards everything below
+	keys    []string   // each once; the last one is the first to be taken
+	has     map[string]bool
+	omitted bool // there were too many
 }
 
 // NewUnapplied returns an Unapplied without tasks.
 func NewUnapplied() *Unapplied {
-	return &Unapplied{News: make(chan struct{}, 1), keys: map[string]bool{}}
+	return &Unapplied{News: make(chan struct{}, 1), has: map[string]bool{}}
 }
 
-// Add adds tasks by their keys in the tables.
-func (u *Unapplied) Add(keys ...string) {
+// Add adds tasks by their keys in the tables, in front of the others.
+func (u *Unapplied) Add(keys ...string) { u.add(keys, true) }
+
+// Defer adds tasks behind the others.
+func (u *Unapplied) Defer(keys ...string) { u.add(keys, false) }
+
+func (u *Unapplied) add(keys []string, front bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, k := range keys {
-		u.keys[k] = true
+	added := slices.DeleteFunc(slices.Clone(keys), func(k string) bool {
+		before := u.has[k]
+		u.has[k] = true
+		return before
+	})
+	if front {
+		u.keys = append(u.keys, added...)
+	} else {
+		u.keys = append(added, u.keys...)
 	}
+	if most := len(u.keys) - MaxUnapplied; most > 0 {
+		for _, k := range u.keys[:most] {
+			delete(u.has, k)
+		}
+		u.keys, u.omitted = slices.Clone(u.keys[most:]), true
+	}
+	u.wake()
+}
+
+func (u *Unapplied) wake() {
 	select {
 	case u.News <- struct{}{}:
 	default:
 	}
 }
 
-// Take removes some tasks.
-func (u *Unapplied) Take() (keys []task.Key) {
+// Omit notes that there are tasks that were not added.
+func (u *Unapplied) Omit() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for text := range u.keys {
-		if len(keys) == MaxRows {
-			break
-		}
-		delete(u.keys, text)
-		if k, err := ParseKey(text); err == nil {
+	u.omitted = true
+	u.wake()
+}
+
+// Take removes some tasks. If there are none, it reports once whether some were omitted:
+// then the caller must look for them.
+func (u *Unapplied) Take() (keys []task.Key, omitted bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for len(u.keys) > 0 && len(keys) < MaxRows {
+		last := len(u.keys) - 1
+		delete(u.has, u.keys[last])
+		if k, err := ParseKey(u.keys[last]); err == nil {
 			keys = append(keys, k)
 		}
+		u.keys = u.keys[:last]
 	}
-	return keys
+	if len(keys) == 0 {
+		omitted, u.omitted = u.omitted, false
+	}
+	return keys, omitted
 }

@@ -6,7 +6,7 @@ CREATE TABLE meta (
     format   int  NOT NULL,
     shards   int  NOT NULL,
     lease    bigint NOT NULL, -- milliseconds
-    identity text NOT NULL
+    identity text PRIMARY KEY
 );
 
 -- All records, also those of ended tasks, because a name is unique among them. An
@@ -55,6 +55,7 @@ CREATE TABLE news (
     news  jsonb NOT NULL
 );
 CREATE INDEX news_shard ON news (shard, xid);
+ALTER TABLE news REPLICA IDENTITY FULL; -- or a publication for all tables forbids its deletes
 
 -- Counts of records, without unread news. The shard's owner writes them.
 CREATE TABLE count (
@@ -95,9 +96,10 @@ CREATE TABLE node (
 -- claims, so all nodes acquire their shards again.
 CREATE UNLOGGED TABLE recovery (id text NOT NULL);
 
--- One row: the version of the settings. It is locked by each edit.
-CREATE TABLE version (settings text NOT NULL);
-INSERT INTO version VALUES ('');
+-- One row: the version of the settings. It is locked by each edit. One that begins or
+-- ends a migration changes moves too, so that transactions with an older snapshot fail.
+CREATE TABLE version (settings text NOT NULL, moves boolean PRIMARY KEY);
+INSERT INTO version VALUES ('', false);
 CREATE TABLE setting (
     field text COLLATE "C" PRIMARY KEY,
     value bytea NOT NULL

@@ -1,0 +1,54 @@
+package sqltask
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A transaction with millions of tasks leaves room for those of others, and is found later.
+func TestTheNewestTasksAreTakenFirst(t *testing.T) {
+	u := NewUnapplied()
+	for i := range MaxUnapplied + MaxRows {
+		u.Add(fmt.Sprint("default/old-", i))
+	}
+	u.Add("default/new", "default/new")
+	u.Defer("default/locked")
+	taken := map[string]bool{}
+	for {
+		keys, omitted := u.Take()
+		if len(keys) == 0 {
+			if !omitted {
+				t.Error("some were omitted")
+			}
+			break
+		}
+		if newest := slices.Contains(keys, task.Key{Namespace: "default", Name: "new"}); newest != (len(taken) == 0) {
+			t.Errorf("the newest one is among %v", keys)
+		}
+		for _, k := range keys {
+			if taken[k.Name] {
+				t.Errorf("%s was taken twice", k.Name)
+			}
+			taken[k.Name] = true
+		}
+	}
+	if len(taken) != MaxUnapplied {
+		t.Errorf("%d were taken", len(taken))
+	}
+	if keys, omitted := u.Take(); len(keys) > 0 || omitted {
+		t.Error("it is reported again")
+	}
+}
+
+// An operation that no function has written must not hide the task.
+func TestAnOperationThatCannotBeDecodedIsRefused(t *testing.T) {
+	var f Found
+	err := f.Pend(false, task.Key{Namespace: "default", Name: "a"}, []byte(`[{"op": "put", "id": "i", "url": "https://x.example/", "queue": "default", "priority": "normal", "now": 1, "due": 1, "timeout": "a while"}]`), settings.NewSettings(), task.Policy{})
+	if err != nil || f.Task == nil || f.Task.State != task.Dead || f.Task.Reason != task.ReasonRefused {
+		t.Errorf("%+v, %v", f.Task, err)
+	}
+}
