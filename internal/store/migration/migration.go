@@ -54,6 +54,9 @@ func (m *Migration) Run(ctx context.Context) (Contents, error) {
 			time.Sleep(settle)
 		}
 	}
+	if err := complete(ctx, m.From); err != nil { // transactions that began before
+		return Contents{}, err
+	}
 	if err := m.copySettings(ctx); err != nil {
 		return Contents{}, err
 	}
@@ -89,7 +92,23 @@ func (m *Migration) Undo(ctx context.Context) error {
 
 // Check returns an error if Run would refuse the stores.
 func (m *Migration) Check(ctx context.Context) error {
-	return errors.Join(m.checkMarks(ctx), idle(ctx, m.From), idle(ctx, m.To))
+	err := errors.Join(idle(ctx, m.From), idle(ctx, m.To))
+	if err == nil { // a node that works does this itself
+		err = errors.Join(complete(ctx, m.From), complete(ctx, m.To))
+	}
+	return errors.Join(err, m.checkMarks(ctx))
+}
+
+// complete makes the changes that programs have left in a store for its nodes.
+func complete(ctx context.Context, s Store) error {
+	left, has := s.Store.(interface{ Settle(context.Context) error })
+	if !has {
+		return nil
+	}
+	if err := left.Settle(ctx); err != nil {
+		return fmt.Errorf("write the changes that SQL functions have left in %s: %w", s.Name, err)
+	}
+	return nil
 }
 
 // checkMarks refuses stores of another migration, and a target that is neither empty nor
