@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,5 +134,54 @@ func TestARestoredOlderCopyIsCountedAsARollback(t *testing.T) {
 	redistest.Until(t, "it rests", func() bool { return s.replied.Load() > before+int64(3*s.heartbeat()) })
 	if n := s.Standing().Rollbacks; n != 1 {
 		t.Errorf("%d rollbacks after the restore", n)
+	}
+}
+
+// After a failover or a restore, the server hands out numbers of transactions again. A node
+// that has acquired its shards finds the tasks of those.
+func TestNewsOfRepeatedTransactionsAreRead(t *testing.T) {
+	url := migrated(t)
+	s, writer := openedAt(t, url).(*Store), openedAt(t, url) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, errors.Join(s.Close(), writer.Close())) }()
+	found := 0
+	defer s.Watch(store.Watcher{Tasks: func(entries []task.Entry) { found += len(entries) }})()
+	s.last = "999999999:999999999:"
+	fatal.If(t, s.prepare(t.Context(), s.member.Owned()))
+	_, err := writer.Transit(t.Context(), 1, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1)}}))
+	fatal.If(t, errors.Join(err, s.poll(t.Context())))
+	if found != 1 {
+		t.Errorf("%d tasks were found", found)
+	}
+}
+
+// News from before an acquisition can be millions. They are not read, because the node reads
+// the lanes, but they are added up.
+func TestOldNewsAreOnlyAddedUp(t *testing.T) {
+	url := migrated(t)
+	writer := openedAt(t, url)
+	defer func() { fatal.If(t, writer.Close()) }()
+	create := func(name string) {
+		replies, err := writer.Transit(t.Context(), 1, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(name, 1)}}))
+		fatal.If(t, errors.Join(err, replies[0].Err))
+	}
+	create("old")
+	s := openedAt(t, url).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	var found []string
+	defer s.Watch(store.Watcher{Tasks: func(entries []task.Entry) {
+		for _, e := range entries {
+			found = append(found, e.Name)
+		}
+	}})()
+	create("new")
+	fatal.If(t, s.poll(t.Context()))
+	if !slices.Equal(found, []string{"new"}) {
+		t.Errorf("news of %v were read", found)
+	}
+	fatal.If(t, s.fold(t.Context()))
+	counts, err := s.Counts(t.Context())
+	fatal.If(t, err)
+	if n := counts[task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}].States[task.Scheduled]; n != 2 || *s.folded.Load() != s.last {
+		t.Errorf("%d tasks are counted", n)
 	}
 }

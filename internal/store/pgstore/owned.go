@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,12 +58,19 @@ func (s *Store) owner(n int16) *string {
 }
 
 // prepare reads the first task of each lane in shards that this process has acquired. The
-// poll waits, so its next read of the news sees all that prepare has not seen.
+// poll waits, so its next read of the news sees all that prepare has not seen. If the
+// process owned no other shards, that read begins at a snapshot from before the others:
+// the news before it can be millions, and another server can hand out numbers of
+// transactions again that s.last has seen.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	if err := s.polling.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.polling.Release(1)
+	of := map[int16]*membership.Owned{}
+	for _, o := range owned {
+		of[int16(o.Shard)] = o
+	}
 	s.folded.Store(new(nothingSeen))
 	s.acquired.Store(int64(time.Since(s.opened)))
 	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
@@ -71,13 +79,16 @@ func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{numbersOf(owned)}}); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(s.numbers(), func(n int16) bool { return of[n] == nil }) {
+		now, err := query(ctx, s, pgx.RowTo[string], "SELECT pg_current_snapshot()::text")
+		if err != nil {
+			return err
+		}
+		s.last = now[0]
+	}
 	heads, err := s.heads(ctx, numbersOf(owned), math.MaxInt64)
 	if err != nil {
 		return err
-	}
-	of := map[int16]*membership.Owned{}
-	for _, o := range owned {
-		of[int16(o.Shard)] = o
 	}
 	entries := make([]task.Entry, len(heads))
 	for i, h := range heads {

@@ -17,9 +17,9 @@ const (
 	// heard nothing from the server for pollIdle.
 	pollBusy, pollIdle = 250 * time.Millisecond, 1070 * time.Millisecond
 	busyFor            = 10 * time.Second
-	// foldMost is how many rows of news one fold deletes: while no node ran, others may
-	// have written millions.
-	foldMost = 10_000
+	// foldMost is how many rows of news one fold deletes, and pollMost how many of their
+	// tasks a poll notes at once: one transaction can write millions.
+	foldMost, pollMost = 10_000, 10_000
 )
 
 // A snapshot, as a text of pg_snapshot, says which transactions a read has seen. Those of
@@ -62,15 +62,35 @@ func (s *Store) answered(a *answer, err error) error {
 	return nil
 }
 
-// poll reads the news, and the settings if they have changed.
+// poll reads the news, and the settings if they have changed. It ends if no row arrives for
+// statementEnds.
 func (s *Store) poll(ctx context.Context) error {
 	if err := s.polling.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.polling.Release(1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stalled := time.AfterFunc(statementEnds, stop)
+	defer stalled.Stop()
 	var entries []task.Entry
 	var pending []string
 	next, reply := "", s.asked()
+	note := func() error {
+		stalled.Reset(statementEnds)
+		if len(entries)+len(pending) > 0 {
+			s.worked()
+			s.added(entries)
+		}
+		if reply.version != s.settings.Load().version {
+			if err := s.reload(ctx); err != nil {
+				return err
+			}
+		}
+		s.unapplied.Add(pending...) // by settings that are as new as they are
+		entries, pending = nil, nil
+		return nil
+	}
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var data []byte
 		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &next, &data); err != nil || data == nil {
@@ -86,25 +106,16 @@ func (s *Store) poll(ctx context.Context) error {
 				pending = append(pending, n.Key)
 			}
 		}
+		if err == nil && len(entries)+len(pending) > pollMost {
+			err = note()
+		}
 		return none, err
 	}, readNews, s.numbers(), s.last, s.node)
 	if err = s.answered(reply, err); err != nil {
 		return err
 	}
 	s.last = next
-	if len(entries)+len(pending) > 0 {
-		s.worked()
-		s.added(entries)
-	}
-	if reply.version != s.settings.Load().version {
-		if err := s.reload(ctx); err != nil {
-			return err
-		}
-	}
-	if len(pending) > 0 { // by settings that are as new as they are
-		s.unapplied.Add(pending...)
-	}
-	return nil
+	return note()
 }
 
 // worked records that this node has work, so that it polls more often.
@@ -148,17 +159,17 @@ func (s *Store) pollAll(ctx context.Context) {
 			return
 		}
 		polled = time.Since(s.opened)
-		err := within(ctx, s.poll)
+		err := s.poll(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		s.failures.Note("read the news of PostgreSQL", err)
-		switch {
-		case err != nil:
+		if s.stirred.Swap(false) { // even if there are too many news to read
+			s.failures.Note("add up the counts", within(ctx, s.fold))
+		}
+		if err != nil {
 			s.absent.Store(&err)
 			pause(ctx, pollBusy)
-		case s.stirred.Swap(false):
-			s.failures.Note("add up the counts", within(ctx, s.fold))
 		}
 	}
 }
@@ -192,8 +203,13 @@ WITH read AS (
 	INSERT INTO foliot.count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
 ) SELECT count(*) FROM read`, args: []any{shards, s.folded.Load(), owners, last, foldMost}})
-	if err == nil && done[0] < foldMost { // else some are left
+	switch {
+	case err != nil:
+	case done[0] < foldMost:
 		s.folded.Store(&last)
+	default: // some are left
+		s.stirred.Store(true)
+		s.wakePoll()
 	}
 	return err
 }
