@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/fatal"
@@ -391,20 +390,18 @@ func TestAMigrationThatHasNotEndedIsUndone(t *testing.T) {
 	refuses(t, m.To)
 }
 
-// sql runs a statement of a program in a PostgreSQL, with the functions of its schema.
-func sql(t *testing.T, p place, statement string) error {
+// sql runs a statement in the schema of a PostgreSQL.
+func sql(t *testing.T, p place, statement string) {
 	t.Helper()
-	c, err := pgx.Connect(t.Context(), p.name)
+	url, schema, _ := strings.Cut(p.name, "&search_path=")
+	_, err := pgtest.Psql(t.Context(), url, "SET search_path = "+schema+"; "+statement)
 	fatal.If(t, err)
-	defer func() { fatal.If(t, c.Close(context.Background())) }()
-	_, err = c.Exec(t.Context(), statement)
-	return err
 }
 
 // Puts by SQL functions move too, although no node has written them.
 func TestPutsOfSQLFunctionsMove(t *testing.T) {
 	from, to := kinds["postgres"](t), kinds["directory"](t)
-	fatal.If(t, sql(t, from, "SELECT put('order-1-close', 'https://x.example/', delay => '1 h')"))
+	sql(t, from, "SELECT put('order-1-close', 'https://x.example/', delay => '1 h')")
 	m := between(t, from, to)
 	moved, err := m.Run(t.Context())
 	fatal.If(t, err)
@@ -415,46 +412,9 @@ func TestPutsOfSQLFunctionsMove(t *testing.T) {
 	fatal.If(t, err)
 	t.Run("a target with puts is not empty", func(t *testing.T) {
 		to := kinds["postgres"](t)
-		fatal.If(t, sql(t, to, "SELECT put('order-1-close', 'https://x.example/', delay => '1 h')"))
+		sql(t, to, "SELECT put('order-1-close', 'https://x.example/', delay => '1 h')")
 		if _, err := between(t, kinds["directory"](t), to).Run(t.Context()); !errors.Is(err, ErrRefused) {
 			t.Errorf("%v", err)
 		}
 	})
-}
-
-// A migration waits for open transactions, and later calls of the functions fail, also in a
-// transaction with an older snapshot.
-func TestAClosedStoreTakesNoPutsOfSQLFunctions(t *testing.T) {
-	from, to := kinds["postgres"](t), kinds["directory"](t)
-	open := func(begin, put string) *pgx.Conn {
-		c, err := pgx.Connect(t.Context(), from.name)
-		fatal.If(t, err)
-		t.Cleanup(func() { fatal.If(t, c.Close(context.Background())) })
-		_, err = c.Exec(t.Context(), begin+"; "+put)
-		fatal.If(t, err)
-		return c
-	}
-	put := func(name string) string { return "SELECT put('" + name + "', 'https://x.example/', delay => '1 h')" }
-	writes, reads := open("BEGIN", put("in-time")), open("BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT 1")
-	m := between(t, from, to)
-	fatal.If(t, configure(t.Context(), m.From, m.mark()))
-	done := make(chan error)
-	go func() {
-		_, err := m.Run(t.Context())
-		done <- err
-	}()
-	redistest.Until(t, "the migration waits", func() bool {
-		return sql(t, from, "SELECT 1 / count(*) FROM pg_locks WHERE NOT granted AND relation = 'task'::regclass") == nil
-	})
-	_, err := writes.Exec(t.Context(), "COMMIT")
-	fatal.If(t, err)
-	fatal.If(t, <-done)
-	_, err = m.To.Get(t.Context(), tasktest.Key("in-time"))
-	fatal.If(t, err)
-	if _, err = reads.Exec(t.Context(), put("late")); err == nil || !strings.Contains(err.Error(), "40001") {
-		t.Errorf("an older snapshot: %v", err)
-	}
-	if _, err = writes.Exec(t.Context(), put("late")); err == nil || !strings.Contains(err.Error(), "FL008") {
-		t.Errorf("a closed store takes a put: %v", err)
-	}
 }

@@ -592,6 +592,41 @@ func TestANamespaceIsRemovedOnlyWhileEmpty(t *testing.T) {
 	fatal.If(t, tx.Rollback(t.Context()))
 }
 
+// closes is the edit by which a migration closes a store.
+type closes struct{ settings.DropNamespace }
+
+func (closes) Apply(task.Millis, *settings.Settings) ([]settings.SettingChange, error) {
+	m := &settings.Migration{From: "a", To: "b"}
+	return []settings.SettingChange{{Key: m.Key(), Value: m}}, nil
+}
+
+// A migration waits for open transactions and writes what they left. Later calls of the
+// functions fail, also those of transactions with an older snapshot.
+func TestAClosedStoreTakesNoPuts(t *testing.T) {
+	f := openFunctions(t)
+	writes, reads := client(t, f.Store), client(t, f.Store)
+	for c, sql := range map[*pgx.Conn]string{writes: "BEGIN; SELECT put('in-time', 'https://x.example/', delay => '1 h')", reads: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1"} {
+		_, err := c.Exec(t.Context(), sql)
+		fatal.If(t, err)
+	}
+	fatal.If(t, f.configure(closes{}))
+	done := make(chan error)
+	go func() { done <- f.Settle(t.Context()) }()
+	redistest.Until(t, "the migration waits", func() bool {
+		return f.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'task'::regclass") > 0
+	})
+	_, err := writes.Exec(t.Context(), "COMMIT")
+	fatal.If(t, errors.Join(err, <-done))
+	if n := f.number("SELECT count(*) FROM task WHERE key = 'default/in-time' AND pending IS NULL"); n != 1 {
+		t.Error("the put of the transaction is not written")
+	}
+	for c, want := range map[*pgx.Conn]string{writes: "FL008", reads: serialization} {
+		if _, err = c.Exec(t.Context(), "SELECT put('late', 'https://x.example/', delay => '1 h')"); code(err) != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // Transactions at REPEATABLE READ see the changes of others as an error that they can
 // retry.
 func TestRepeatableReadLosesNoOperation(t *testing.T) {
