@@ -47,4 +47,21 @@ func TestDoctorExaminesAPostgreSQL(t *testing.T) {
 		}
 	}
 	wants(t, exit.Failure, "BAD  rights       on the tables: some are missing on [")(s.runBare("doctor", "postgres", strings.Replace(url, "postgres@", "weak@", 1)))
+
+	// An ordinary user sees neither the state of standbys nor the age of transactions.
+	standby, err := db.Standby("a")
+	fatal.If(t, err)
+	t.Cleanup(standby.Close)
+	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'a'", "SELECT pg_reload_conf()"} {
+		_, err = pgtest.Psql(t.Context(), db.URL(), sql)
+		fatal.If(t, err)
+	}
+	for _, says := range []string{
+		"ok   standbys     commits wait for a: 1 are connected, in a state that this user must not see: GRANT pg_read_all_stats", "application holder, in an unknown state, for an unknown time: GRANT pg_read_all_stats",
+	} {
+		redistest.Until(t, says, func() bool {
+			out, _, _ = s.runBare("doctor", "postgres", strings.Replace(url, "postgres@", "weak@", 1))
+			return strings.Contains(out, says)
+		})
+	}
 }

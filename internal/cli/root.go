@@ -59,7 +59,7 @@ type cli struct {
 	Whoami    admin.Whoami     `cmd:"" group:"admin" help:"Show the rights of the token in use, and the server."`
 	Secret    admin.Secret     `cmd:"" group:"admin" help:"Manage the secrets that sign callbacks."`
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
-	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a Redis."`
+	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a store."`
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
 	Postgres  admin.Postgres   `cmd:"" group:"admin" help:"Make the tables of a store in PostgreSQL."`
 	Context   admin.Context    `cmd:"" group:"admin" help:"Name the servers that you call, and choose one."`

@@ -22,6 +22,9 @@ const (
 	freeConnections = 20
 )
 
+// seeAll is the remedy if PostgreSQL shows NULL instead of what other users do.
+const seeAll = ": GRANT pg_read_all_stats TO the user of this URL"
+
 // report collects the findings of one examination.
 type report struct {
 	ctx  context.Context
@@ -67,12 +70,12 @@ func Examine(ctx context.Context, s pgstore.Config, clock string) ([]wire.Findin
 // server reports the settings of the server, and its standbys.
 func (r *report) server(level pgstore.Durability) error {
 	var version, fsync, full, commit, names string
-	var free, synced, others int
+	var free, synced, others, hidden int
 	err := r.c.QueryRow(r.ctx, `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('full_page_writes'),
 		current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
 		current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-		count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(*) FILTER (WHERE sync_state NOT IN ('sync', 'quorum')) FROM pg_stat_replication`).
-		Scan(&version, &fsync, &full, &commit, &names, &free, &synced, &others)
+		count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(*) FILTER (WHERE sync_state NOT IN ('sync', 'quorum')), count(*) FILTER (WHERE sync_state IS NULL) FROM pg_stat_replication`).
+		Scan(&version, &fsync, &full, &commit, &names, &free, &synced, &others, &hidden)
 	if err != nil {
 		return err
 	}
@@ -87,10 +90,12 @@ func (r *report) server(level pgstore.Durability) error {
 	switch {
 	case level == "strict" && names == "":
 		r.add("standbys", false, "at the level strict every change is refused, because synchronous_standby_names is empty: name the standbys there, or use another --durability")
+	case names != "" && synced == 0 && hidden > 0:
+		r.add("standbys", true, "commits wait for %s: %d are connected, in a state that this user must not see%s", names, hidden, seeAll)
 	case level == "strict" && synced == 0:
 		r.add("standbys", false, "synchronous_standby_names is %q, but no such standby is connected, so every change waits: start one", names)
 	case names == "":
-		r.add("standbys", true, "commits wait for no standby, and %d are connected: if this server is lost, a standby can lack the last changes", others)
+		r.add("standbys", true, "commits wait for no standby, and %d are connected: if this server is lost, a standby can lack the last changes", others+hidden)
 	default:
 		r.add("standbys", synced > 0, "commits wait for %s: %d are connected, and %d others", names, synced, others)
 	}
@@ -139,21 +144,21 @@ func (r *report) format() error {
 
 // snapshots names the transactions and slots that keep PostgreSQL from removing dead rows.
 func (r *report) snapshots() error {
-	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || pid || ', user ' || coalesce(usename, '?') || ', application ' || coalesce(application_name, '') || ', ' || coalesce(state, 'of an unknown state, which pg_read_all_stats shows'),
-			coalesce(extract(epoch FROM clock_timestamp() - xact_start) * 1e9, 0)::bigint AS age
+	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || pid || ', user ' || coalesce(usename, '?') || ', application ' || coalesce(application_name, '') || ', ' || coalesce(state, 'in an unknown state'),
+			(extract(epoch FROM clock_timestamp() - xact_start) * 1e9)::bigint AS age
 		FROM pg_stat_activity WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid() AND datname = current_database()
 		UNION ALL SELECT 'the prepared transaction ' || gid || ', which COMMIT PREPARED or ROLLBACK PREPARED ends', (extract(epoch FROM clock_timestamp() - prepared) * 1e9)::bigint FROM pg_prepared_xacts WHERE database = current_database()
 		UNION ALL SELECT 'the replication slot ' || slot_name || ', which no standby uses: pg_drop_replication_slot removes it', 3600000000000 FROM pg_replication_slots WHERE NOT active AND xmin IS NOT NULL
-		ORDER BY age DESC LIMIT 3`)
+		ORDER BY age DESC NULLS LAST LIMIT 3`)
 	return r.held(rows, err, "snapshot", longOpen, "the oldest transaction keeps all dead rows, which costs disk: end it, and set idle_in_transaction_session_timeout")
 }
 
 // locks names the connections that hold up others at the tables.
 func (r *report) locks() error {
-	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || w.pid || ' waits for pid ' || h.pid || ', user ' || coalesce(h.usename, '?') || ', application ' || coalesce(h.application_name, '') || ', ' || coalesce(h.state, '?'),
-			coalesce(extract(epoch FROM clock_timestamp() - h.xact_start) * 1e9, 0)::bigint AS age
+	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || w.pid || ' waits for pid ' || h.pid || ', user ' || coalesce(h.usename, '?') || ', application ' || coalesce(h.application_name, '') || ', ' || coalesce(h.state, 'in an unknown state'),
+			(extract(epoch FROM clock_timestamp() - h.xact_start) * 1e9)::bigint AS age
 		FROM pg_stat_activity w, unnest(pg_blocking_pids(w.pid)) b(pid) JOIN pg_stat_activity h ON h.pid = b.pid
-		WHERE w.pid IN (SELECT pid FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.relnamespace = $1::regnamespace) ORDER BY age DESC LIMIT 3`, r.c.Schema)
+		WHERE w.pid IN (SELECT pid FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.relnamespace = $1::regnamespace) ORDER BY age DESC NULLS LAST LIMIT 3`, r.c.Schema)
 	return r.held(rows, err, "locks", time.Second, "changes of the locked tasks are refused with 409 locked: end the transaction, SELECT pg_terminate_backend(PID)")
 }
 
@@ -165,9 +170,13 @@ func (r *report) held(rows pgx.Rows, err error, check string, bound time.Duratio
 	n := 0
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var text string
-		var age time.Duration
-		if err = row.Scan(&text, &age); err == nil {
-			r.add(check, age < bound, "%s, for %v%s", text, age.Round(time.Millisecond), unless(age < bound, ": "+remedy))
+		var age *time.Duration // nil: of another user
+		switch err = row.Scan(&text, &age); {
+		case err != nil:
+		case age == nil:
+			r.add(check, true, "%s, for an unknown time%s", text, seeAll)
+		default:
+			r.add(check, *age < bound, "%s, for %v%s", text, age.Round(time.Millisecond), unless(*age < bound, ": "+remedy))
 		}
 		n++
 		return none, err

@@ -23,8 +23,8 @@ type Cluster struct {
 type clusterNodesCmd struct{}
 
 func (clusterNodesCmd) Help() string {
-	return `Lists the servers that share a Redis: name, state, number of shards that it owns (SHARDS) and should own (WANTED), version, uptime,
-time of the last heartbeat, and address of the API. A server without a heartbeat has ended, hangs or cannot reach Redis: the others
+	return `Lists the servers that share a store: name, state, number of shards that it owns (SHARDS) and should own (WANTED), version, uptime,
+time of the last heartbeat, and address of the API. A server without a heartbeat has ended, hangs or cannot reach the store: the others
 take its shards when their leases end. A server with its own store is listed alone, without shards. This needs an operator's token.
 
 Examples:

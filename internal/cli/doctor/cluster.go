@@ -79,7 +79,7 @@ func (r *Report) node(n *admin.Node) {
 	case n.NameTaken:
 		words = fmt.Sprintf("%s at %s: another server uses the same name, or was killed some seconds ago, so this server delivers nothing; if this state lasts, start this server with a different --node", n.Name, cmp.Or(n.Address, "an unknown address"))
 	case !n.Ready && !n.Self:
-		words = fmt.Sprintf("%s sends no heartbeat, the last one came at %s: it has ended, hangs or cannot reach Redis; the others take its shards. Start it again, or it leaves this list after an hour", n.Name, wording.Instant(n.LastSeenAt))
+		words = fmt.Sprintf("%s sends no heartbeat, the last one came at %s: it has ended, hangs or cannot reach the store; the others take its shards. Start it again, or it leaves this list after an hour", n.Name, wording.Instant(n.LastSeenAt))
 	default:
 		words = fmt.Sprintf("%s: %s; owns %d shards, should own %d%s", n.Name, words, n.Owned, n.Wanted, drainWords(n))
 	}

@@ -51,10 +51,13 @@ func (s *Store) sendAll(ctx context.Context) {
 					more = false
 				}
 			}
-			s.failures.Note("notify the other nodes", within(ctx, func(ctx context.Context) error {
+			err := within(ctx, func(ctx context.Context) error {
 				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m) FROM unnest($2::text[]) m", s.channel, slices.Sorted(maps.Keys(seen)))
 				return err
-			}))
+			})
+			if ctx.Err() == nil {
+				s.failures.Note("notify the other nodes", err)
+			}
 			pause(ctx, notifyEvery)
 		case <-ctx.Done():
 			return
@@ -69,10 +72,11 @@ func (s *Store) listenAll(ctx context.Context) {
 		err := s.listen(ctx)
 		s.listeners.hears.Store(false)
 		if ctx.Err() == nil {
-			s.failures.Note("listen to the other nodes", err)
 			if s.pooled && errors.Is(err, errDeaf) {
+				s.config.Logger.Info("a pooler drops the messages of the other nodes: tasks that they create for now can be late by 1.1 s", "reason", err)
 				return
 			}
+			s.failures.Note("listen to the other nodes", err)
 			pause(ctx, time.Second)
 		}
 	}
