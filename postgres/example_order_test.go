@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -59,6 +60,9 @@ func (o *orders) pay(ctx context.Context, name string, id int) error {
 			return err
 		}
 		_, err := postgres.Tx(o.node, tx).Cancel(ctx, name)
+		if errors.Is(err, foliot.ErrEnded) || errors.Is(err, foliot.ErrNotFound) {
+			return nil // the reminder has already run
+		}
 		return err
 	})
 }

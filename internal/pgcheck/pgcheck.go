@@ -22,7 +22,7 @@ const (
 	freeConnections = 20
 )
 
-// seeAll is the remedy if PostgreSQL shows NULL instead of what other users do.
+// seeAll is the remedy if PostgreSQL shows NULL, because the data is that of another user.
 const seeAll = ": GRANT pg_read_all_stats TO the user of this URL"
 
 // report collects the findings of one examination.

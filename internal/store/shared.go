@@ -41,7 +41,8 @@ type Shared struct {
 	// decide.
 	CallersClock bool
 
-	// OnReap is called with the tasks whose leases Reap took back, in their new
+	// OnReap is called with the tasks whose leases Reap took back, and with those of
+	// SQL functions that were refused, in their new
 	// state: some may be dead. It must not call the store. Default: none.
 	OnReap func(left []*task.Task)
 

@@ -54,11 +54,13 @@ func (m *Metrics) Sync(d time.Duration, changes int) {
 	m.store.batch.Observe(float64(changes))
 }
 
-// Reaped counts tasks after the store took back their leases, and the deaths
-// among them, so Config.Settings must work by then.
+// Reaped counts tasks after the store took back their leases or refused them, and the
+// deaths among them, so Config.Settings must work by then.
 func (m *Metrics) Reaped(left []*task.Task) {
-	m.store.reclaims.Add(float64(len(left)))
 	for _, t := range left {
+		if t.Reason != task.ReasonRefused {
+			m.store.reclaims.Inc()
+		}
 		m.deliveries.of(t.Namespace, t.Queue).ended(t)
 	}
 }

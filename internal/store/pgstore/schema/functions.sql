@@ -62,6 +62,8 @@ BEGIN
 		PERFORM refuse('FL004', format('%s: must have at most 8192 bytes', field));
 	ELSIF value !~* E'^https?://[^/?#@ \x01-\x1f\x7f]+([/?#][^ \x01-\x1f\x7f]*)?$' THEN
 		PERFORM refuse('FL003', format('%s: must be a URL that begins with http:// or https:// and has no user and no spaces', field));
+	ELSIF nullif(substring(value FROM '^[^/]+//[^/?#]*:([0-9]*)([/?#].*)?$'), '')::numeric NOT BETWEEN 1 AND 65535 THEN
+		PERFORM refuse('FL003', format('%s: the port must be between 1 and 65535', field));
 	END IF;
 END $$;
 
@@ -193,6 +195,7 @@ DECLARE
 		WHEN method NOT IN ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS') THEN 'method: must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
 		WHEN body IS NOT NULL AND body_bytes IS NOT NULL THEN 'body, body_bytes: pass one of them'
 		WHEN coalesce(priority, '') NOT IN ('high', 'normal', 'low') THEN 'priority: must be high, normal or low'
+		WHEN min_backoff > max_backoff THEN 'max_backoff: must not be shorter than min_backoff'
 		WHEN max_attempts NOT BETWEEN 0 AND 100000 THEN 'max_attempts: must be between 0 (no limit) and 100000' END;
 BEGIN
 	IF wrong IS NOT NULL THEN
