@@ -43,7 +43,8 @@ class Held:
 
     def __init__(self, request: Request, body: bytes) -> None:
         self.route = f"{request.command} {request.path}"
-        self.calls: list[dict[str, Any]] = json.loads(body)["calls"] if request.path == "/v1/tasks/batch" else []
+        self.body: dict[str, Any] = json.loads(body)
+        self.calls: list[dict[str, Any]] = self.body["calls"] if request.path == "/v1/tasks/batch" else []
         self.reply: queue.SimpleQueue[tuple[int, bytes, dict[str, str]] | None] = queue.SimpleQueue()
 
     def answer(self, result: Callable[[dict[str, Any]], dict[str, Any]] = lambda item: {"status": 201, "task": task(name_of(item))}) -> None:
@@ -403,7 +404,7 @@ class Cancellation(unittest.TestCase):
         async def run() -> None:
             async with AsyncClient(url, retry=QUICK) as client:
                 alone = [asyncio.create_task(client.tasks.create(spec(f"alone-{i}"))) for i in range(4)]
-                requests = [await next() for _ in alone]
+                requests = sorted([await next() for _ in alone], key=lambda one: one.body["name"])
                 early, late, stays = [asyncio.create_task(client.tasks.create(spec(name))) for name in ("early", "late", "stays")]
                 await asyncio.sleep(0)
                 early.cancel()
