@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/task"
@@ -25,6 +27,7 @@ const (
 	diskFull        = "53100"
 	undefinedTable  = "42P01"
 	readOnly        = "25006"
+	stoodStill      = "25P03" // a transaction, on the side of the client
 	starting        = "57P03"
 )
 
@@ -48,7 +51,7 @@ func (s *Store) failure(err error) error {
 		return fmt.Errorf("%w: PostgreSQL has no room left: %w", task.ErrFull, err)
 	case state == lockTimeout:
 		return &task.LockedError{}
-	case away(err), state != "" && (strings.Contains("08 53 57", state[:2]) || state == readOnly):
+	case away(err), state != "" && (strings.Contains("08 53 57", state[:2]) || state == readOnly || state == stoodStill):
 		return fmt.Errorf("%w: PostgreSQL: %w", task.ErrUnavailable, err)
 	}
 	return err
@@ -155,6 +158,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		// The planner expects many rows of statements that find few, and JIT would compile
 		// them for 200 ms each time.
 		c.ConnConfig.RuntimeParams["jit"] = "off"
+		c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	}
 	if s.config.Pool != nil || !strings.Contains(s.config.URL, "pool_max_conns") {
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
@@ -171,6 +175,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	}
 	c.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // a pooler can send those of another client
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c.Copy()); err == nil {
+		neverCancel(c)
 		s.commits, err = pgxpool.NewWithConfig(ctx, c)
 	}
 	return err
@@ -182,6 +187,42 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 func setMode(c *pgx.ConnConfig, mode pgx.QueryExecMode) {
 	c.DefaultQueryExecMode, c.StatementCacheCapacity, c.DescriptionCacheCapacity = mode, 512, 512
 }
+
+// neverCancel makes connections that end without a cancel request. Otherwise pgx sends one
+// for each connection that breaks or is closed during a statement, and it would end a
+// COMMIT's wait for a standby with a commit that is not replicated.
+func neverCancel(c *pgxpool.Config) {
+	before := c.BeforeConnect
+	c.BeforeConnect = func(ctx context.Context, one *pgx.ConnConfig) error {
+		var connected atomic.Bool
+		dial, after := one.DialFunc, one.AfterConnect
+		one.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if connected.Load() {
+				return nil, errors.New("a COMMIT must not be cancelled")
+			}
+			return dial(ctx, network, address)
+		}
+		one.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+			connected.Store(true)
+			if after != nil {
+				return after(ctx, c)
+			}
+			return nil
+		}
+		one.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { return closer{c} }
+		if before != nil {
+			return before(ctx, one)
+		}
+		return nil
+	}
+}
+
+// closer closes a connection when the context of a statement ends.
+type closer struct{ *pgconn.PgConn }
+
+func (c closer) HandleCancel(context.Context) { _ = c.Conn().Close() }
+
+func (c closer) HandleUnwatchAfterCancel() {}
 
 // schema is the schema of the tables, quoted if necessary. Statements write foliot in its
 // place, and it is their first argument: poolers refuse a search_path, and that of a
@@ -234,7 +275,7 @@ const (
 const statementEnds = 10 * time.Second
 
 // errSilent is the error of a call that the server, or a pooler, has not answered.
-var errSilent = fmt.Errorf("%w: PostgreSQL has not answered within %v", task.ErrUnavailable, statementEnds)
+var errSilent = fmt.Errorf("%w: PostgreSQL has not answered in time, so a change may have been made: repeat it", task.ErrUnavailable)
 
 // within makes a call that must not take longer than a statement.
 func within(ctx context.Context, do func(context.Context) error) error {
@@ -245,19 +286,6 @@ func within(ctx context.Context, do func(context.Context) error) error {
 		return errSilent
 	}
 	return err
-}
-
-// giveUp ends a change that the server does not answer. If it answers the heartbeats, a
-// synced change waits for a standby, because the server itself ends a statement. To cancel
-// that wait would leave a commit that is not replicated.
-func (s *Store) giveUp(ctx context.Context, cancel context.CancelCauseFunc, how commit) {
-	switch quiet := time.Since(s.opened) - time.Duration(s.replied.Load()); {
-	case ctx.Err() != nil:
-	case how == synced && quiet < statementEnds:
-		time.AfterFunc(statementEnds, func() { s.giveUp(ctx, cancel, how) })
-	default:
-		cancel(errSilent)
-	}
 }
 
 // lockShared takes the locks of a change.
@@ -286,12 +314,16 @@ func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch ch
 	if ch.how == synced {
 		pool = s.commits
 	}
-	return apart(ctx, s, pool, func(c *pgxpool.Conn) ([]T, error) { return transactOn(s, c, scan, ch) })
+	return apart(ctx, s, pool, func(ctx context.Context, c *pgxpool.Conn) ([]T, error) {
+		return transactOn(ctx, s, c, scan, ch)
+	})
 }
 
-// apart uses a connection. If ctx ends, the use goes on, because PostgreSQL would end a
-// COMMIT's wait for a standby with a commit that is not replicated.
-func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(*pgxpool.Conn) (T, error)) (result T, err error) {
+// apart uses a connection. If ctx ends, the use goes on, because a COMMIT must not be
+// cancelled: PostgreSQL would end its wait for a standby with a commit that is not
+// replicated. The context of use ends with the store, and if the server is silent for too
+// long.
+func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(context.Context, *pgxpool.Conn) (T, error)) (result T, err error) {
 	c, err := pool.Acquire(ctx)
 	if err != nil {
 		return result, err
@@ -303,7 +335,18 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(*p
 	done := make(chan outcome, 1)
 	s.working.Go(func() {
 		defer c.Release() // closes the connection if a transaction is left
-		result, err := use(c)
+		ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		defer context.AfterFunc(s.closing, end)()
+		defer time.AfterFunc(s.silent, func() { // the server does not even end a statement
+			for pool == s.commits && s.awaitsStandby(ctx) && pause(ctx, s.silent) {
+			}
+			end()
+		}).Stop()
+		result, err := use(ctx, c)
+		if err != nil && ctx.Err() != nil {
+			err = errSilent
+		}
 		done <- outcome{result, err}
 	})
 	select {
@@ -314,24 +357,52 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(*p
 	}
 }
 
+// awaitsStandby reports whether a COMMIT of this role waits for a standby. Behind a pooler,
+// the server's number of a connection is unknown.
+func (s *Store) awaitsStandby(ctx context.Context) (waits bool) {
+	ctx, stop := context.WithTimeout(ctx, s.silent)
+	defer stop()
+	err := s.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')").Scan(&waits)
+	return err == nil && waits
+}
+
+// readCommitted are the transactions of this package. The role or the database can have
+// another default, with a snapshot that is older than the locks.
+var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
+
+// settle sets the values of a transaction for which the role or the database can have other
+// ones: how it commits, how long a statement waits for a lock, and how long it may take.
+// Without warnings, the end of a wait for a standby would not be seen.
+const settle = `SELECT set_config('synchronous_commit', $1, true), set_config('client_min_messages', 'warning', true), set_config('lock_timeout', $2, true),
+	set_config('statement_timeout', $3, true), set_config('idle_in_transaction_session_timeout', '10s', true), set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true)`
+
+// value returns the value of synchronous_commit.
+func (c commit) value(level Durability) string {
+	if level == asyncLevel {
+		c = unsynced
+	}
+	return string(c)
+}
+
 // durably makes a transaction of several statements that commits as a synced change does.
 func durably[T any](ctx context.Context, s *Store, do func(context.Context, pgx.Tx) (T, error)) (T, error) {
-	return apart(ctx, s, s.commits, func(c *pgxpool.Conn) (result T, err error) {
-		var tx pgx.Tx
-		if err = within(ctx, func(ctx context.Context) error { tx, err = c.Begin(ctx); return err }); err != nil {
+	return apart(ctx, s, s.commits, func(ctx context.Context, c *pgxpool.Conn) (result T, err error) {
+		tx, err := c.BeginTx(ctx, readCommitted)
+		if err != nil {
 			return result, err
 		}
-		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // unless it has committed
-		if err = within(ctx, func(ctx context.Context) error {
-			if result, err = do(ctx, tx); err == nil && s.config.Durability == strictLevel { // even if it changes nothing
-				_, err = tx.Exec(ctx, waitAnyway)
-			}
-			return err
-		}); err != nil {
+		defer func() { _ = tx.Rollback(ctx) }() // unless it has committed
+		if _, err = tx.Exec(ctx, settle, synced.value(s.config.Durability), "1s", "0"); err == nil {
+			result, err = do(ctx, tx)
+		}
+		if err == nil && s.config.Durability == strictLevel { // even if it changes nothing
+			_, err = tx.Exec(ctx, waitAnyway)
+		}
+		if err != nil {
 			return result, err
 		}
 		delete(c.Conn().PgConn().CustomData(), warned)
-		if err = tx.Commit(context.WithoutCancel(ctx)); err == nil {
+		if err = tx.Commit(ctx); err == nil {
 			err = s.notDurable(c)
 		}
 		return result, err
@@ -355,29 +426,22 @@ func (s *Store) notDurable(c *pgxpool.Conn) error {
 	return nil
 }
 
-func transactOn[T any](s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch change) (all []T, err error) {
-	how := ch.how
-	if how == synced && s.config.Durability == asyncLevel {
-		how = unsynced
-	}
+func transactOn[T any](ctx context.Context, s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch change) (all []T, err error) {
 	var b pgx.Batch
-	b.Queue("BEGIN")
-	b.Queue("SELECT set_config('synchronous_commit', $1, true), set_config('lock_timeout', '20ms', true), set_config('statement_timeout', $2, true), set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true)", string(how), statementEnds.String())
+	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
+	b.Queue(settle, ch.how.value(s.config.Durability), "20ms", statementEnds.String())
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue(lockShared, ch.shared)
 	}
 	b.Queue(ch.sql, append([]any{s.schema}, ch.args...)...)
 	b.Queue("SELECT set_config('statement_timeout', '0', true)") // of the COMMIT
 	b.Queue("COMMIT")
-	delete(c.Conn().PgConn().CustomData(), warned)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	stalled := time.AfterFunc(2*statementEnds, func() { s.giveUp(ctx, cancel, ch.how) })
-	defer stalled.Stop()
+	conn := c.Conn().PgConn()
+	delete(conn.CustomData(), warned)
 	r := c.SendBatch(ctx, &b)
 	defer func() {
-		if err = errors.Join(err, r.Close()); err != nil && errors.Is(context.Cause(ctx), errSilent) {
-			err = errSilent
+		if err = errors.Join(err, r.Close()); conn.TxStatus() == 'E' { // a new connection would cost more
+			_ = conn.Exec(ctx, "ROLLBACK").Close()
 		}
 	}()
 	for range b.Len() - 3 {

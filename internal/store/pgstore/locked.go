@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +38,9 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		all, err := m.lockHolders(ctx)
 		if err == nil && len(all) > 0 {
 			h := all[0]
+			if h.Commits {
+				return errCommits
+			}
 			m.failures.Note("change a task that another transaction has locked", &task.LockedError{For: h.For}, "task", st.Key.Name, "namespace", st.Key.Namespace, "pid", h.PID, "user", h.User, "application", h.Application, "for", h.For.String())
 			return &task.LockedError{For: h.For}
 		}
@@ -44,19 +48,30 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 	return &task.LockedError{}
 }
 
-// holder is a connection of the database whose transaction holds up others.
+// errCommits means that the lock is of another transaction of Foliot, or of a program, of
+// which the end is certain and its time is not.
+var errCommits = fmt.Errorf("%w: the COMMIT of an earlier change of the task waits for a standby of synchronous_standby_names: repeat the request when one is back", task.ErrUnavailable)
+
+// holder is a transaction of the database that holds up others.
 type holder struct {
-	PID               int
+	PID               int    // 0: it is prepared
 	User, Application string // as in pg_stat_activity
 	For               time.Duration
+	Commits           bool // its COMMIT waits for a standby
 }
 
 // lockHolders returns the transactions that have changed or locked tasks, and wait for no
 // lock themselves, the oldest first.
 func (s *Store) lockHolders(ctx context.Context) ([]holder, error) {
-	rows, err := s.pool.Query(ctx, `SELECT pid, coalesce(usename, ''), application_name, (extract(epoch FROM clock_timestamp() - xact_start) * 1e9)::bigint
-		FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND pg_blocking_pids(pid) = '{}'
-			AND pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass('foliot.task') AND mode <> 'AccessShareLock') ORDER BY xact_start`, s.schema)
+	rows, err := s.pool.Query(ctx, `
+WITH l AS (
+	SELECT pid, virtualtransaction, transactionid FROM pg_locks WHERE relation = to_regclass('foliot.task') AND mode <> 'AccessShareLock' OR locktype = 'transactionid' AND pid IS NULL
+), h(pid, role, application, began, commits) AS (
+	SELECT pid, coalesce(usename, ''), application_name, xact_start, wait_event IS NOT DISTINCT FROM 'SyncRep' FROM pg_stat_activity
+	WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND pg_blocking_pids(pid) = '{}' AND pid IN (SELECT pid FROM l)
+	UNION ALL SELECT 0, owner, 'the prepared transaction ' || gid, prepared, false FROM pg_prepared_xacts p
+	WHERE database = current_database() AND EXISTS (SELECT FROM l x JOIN l USING (virtualtransaction) WHERE x.transactionid = p.transaction AND l.transactionid IS NULL AND l.pid IS NULL)
+) SELECT pid, role, application, (extract(epoch FROM clock_timestamp() - began) * 1e9)::bigint, commits FROM h ORDER BY began`, s.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
@@ -64,5 +65,19 @@ func TestEndpointsNameTheServersAndTheAPIs(t *testing.T) {
 	redistest.Until(t, "the node knows itself", func() bool { return slices.Contains(s.Endpoints(), "10.0.0.1:7999") })
 	if all := slices.Compact(s.Endpoints()); !slices.Equal(all, []string{"10.0.0.1:7999", "localhost:1"}) {
 		t.Errorf("%v", all)
+	}
+}
+
+// A prepared transaction holds its locks without a connection.
+func TestAPreparedTransactionIsNamed(t *testing.T) {
+	server := pgtest.New(t, "max_prepared_transactions=1")
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	_, err := client(t, s).Exec(t.Context(), "BEGIN; SELECT put('a', 'https://x.example/', delay => '1 h'); PREPARE TRANSACTION 'left'")
+	fatal.If(t, err)
+	got, err := s.lockHolders(t.Context())
+	if err != nil || len(got) != 1 || got[0].For <= 0 || got[0].User != "postgres" || got[0].Application != "the prepared transaction left" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -20,7 +20,7 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 		replies := make([]store.PermitReply, len(asks))
 		for i, a := range asks {
 			var hints []string
-			err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+			err := pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) (err error) {
 				replies[i], hints, err = s.ask(ctx, tx, a)
 				return err
 			})
@@ -42,13 +42,18 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 	return replies
 }
 
-// ask makes one ask, for which it locks the row of the scope.
+// ask makes one ask, for which it locks the row of the scope. PostgreSQL ends the
+// transaction if this process stands still.
 func (s *Store) ask(ctx context.Context, tx pgx.Tx, a store.PermitAsk) (reply store.PermitReply, hints []string, err error) {
 	name := permits.Name(a.PermitScope)
 	var now int64
 	var data []byte
-	err = tx.QueryRow(ctx, `WITH mine AS (INSERT INTO foliot.permit (scope, state, ends) VALUES ($1, '{}', 0) ON CONFLICT (scope) DO UPDATE SET scope = excluded.scope RETURNING state)
-		SELECT set_config('synchronous_commit', 'off', true), state, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM mine`, s.schema, name).Scan(nil, &data, &now)
+	err = tx.QueryRow(ctx, `
+WITH begin AS MATERIALIZED (
+	SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '2s', true), set_config('idle_in_transaction_session_timeout', '1s', true)
+), mine AS (
+	INSERT INTO foliot.permit (scope, state, ends) SELECT $1, '{}', 0 FROM begin ON CONFLICT (scope) DO UPDATE SET scope = excluded.scope RETURNING state
+) SELECT state, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM mine`, s.schema, name).Scan(&data, &now)
 	if err != nil {
 		return reply, nil, err
 	}

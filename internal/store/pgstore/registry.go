@@ -146,7 +146,7 @@ func (s *Store) locked(ctx context.Context, do func(pgx.Tx) error) error {
 		return err
 	}
 	return within(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, lockNodes, s.schema)
 			if err == nil {
 				err = do(tx)

@@ -72,7 +72,7 @@ func (s *Store) edit(ctx context.Context, tx pgx.Tx, now task.Millis, e settings
 	}
 	if drop, is := e.(settings.DropNamespace); is {
 		field := settings.SettingKey{Kind: settings.NamespaceKind, Name: drop.Name}.Field()
-		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '1s', true), pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockNamespace(field)); err != nil {
 			return settings.EditReply{}, err
 		}
 		counts, err := s.readCounts(ctx, tx)

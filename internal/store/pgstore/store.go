@@ -67,6 +67,7 @@ type Store struct {
 	node    string        // this process, in the news that it writes
 	channel string        // of the messages of nodes
 	opened  time.Time
+	silent  time.Duration // how long a transaction can last, unless its COMMIT waits for a standby
 
 	member      *membership.Member
 	claimed     kernel.Claimed[sqltask.Record]
@@ -124,7 +125,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		config: c, node: rand.Text(), opened: time.Now(), clocks: serverclock.New(),
+		config: c, node: rand.Text(), opened: time.Now(), silent: 2 * statementEnds, clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1),
 	}
@@ -202,9 +203,13 @@ func (s *Store) Standing() store.Standing {
 	return st
 }
 
+// closeWaits is how long Close waits for calls. A COMMIT can wait for a standby for ever.
+const closeWaits = 2 * time.Second
+
 // Close implements store.Store.
 func (s *Store) Close() error {
 	s.Release()
+	defer time.AfterFunc(closeWaits, s.stop).Stop()
 	if !s.calls.Close() {
 		return nil
 	}

@@ -1,0 +1,139 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest/pgtest"
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
+)
+
+// While no standby answers, no create is confirmed, however often it is repeated, and
+// however its connections end. A closed store ends no COMMIT.
+func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	psql := func(sql string) string {
+		t.Helper()
+		out, err := pgtest.Psql(t.Context(), server.URL(), sql)
+		fatal.If(t, err)
+		return out
+	}
+	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+	psql("SELECT pg_reload_conf()")
+	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
+	s.silent = 50 * time.Millisecond
+	create := func(ctx context.Context) error {
+		c := task.Create{Spec: tasktest.Spec("a", 1_000_000), Idempotency: &task.Idempotency{Key: task.Digest([]byte("k")), Fingerprint: "f"}}
+		replies, err := s.Transit(ctx, 1000, store.Changes([]task.Change{c}))
+		if err == nil {
+			err = replies[0].Err
+		}
+		return err
+	}
+	for range 4 {
+		ctx, stop := context.WithTimeout(t.Context(), 10*s.silent)
+		if err := create(ctx); err == nil {
+			t.Error("a create is confirmed without a standby")
+		}
+		stop()
+	}
+	if err := create(t.Context()); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "waits for a standby") {
+		t.Errorf("a repeated create ended with %v", err)
+	}
+	waiting := func() string { return psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") }
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("b", 1_000_000)}}))
+		ended <- err
+	}()
+	redistest.Until(t, "both COMMITs wait", func() bool { return waiting() == "2" })
+	fatal.If(t, s.Close())
+	if err := <-ended; !errors.Is(err, task.ErrUnavailable) {
+		t.Errorf("the call that Close ended returned %v", err)
+	}
+	if n := waiting(); n != "2" || strings.Contains(server.FullLog(), "canceling wait") {
+		t.Errorf("%s COMMITs wait", n)
+	}
+}
+
+// A transaction on a server that stands still ends, and a later one has another connection.
+func TestATransactionOnASilentServerEnds(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	s.silent = 50 * time.Millisecond
+	create := func() error {
+		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
+		return err
+	}
+	fatal.If(t, create())
+	server.Pause()
+	_, err := transact(t.Context(), s, pgx.RowTo[int64], change{how: synced, sql: "SELECT 1::bigint"})
+	server.Resume()
+	if !errors.Is(err, errSilent) {
+		t.Errorf("it ended with %v", err)
+	}
+	s.silent = statementEnds
+	fatal.If(t, create())
+}
+
+// The role, the database or a program can have another default isolation, with a snapshot
+// that is older than the locks of a transaction.
+func TestTransactionsAreReadCommitted(t *testing.T) {
+	c, path, err := parse(migrated(t))
+	fatal.If(t, err)
+	c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SET default_transaction_isolation = 'repeatable read'")
+		return err
+	}
+	s, err := Open(t.Context(), Config{Pool: c, Schema: path, Shared: store.Shared{CallersClock: true}})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	const show = "SELECT current_setting('transaction_isolation')"
+	for _, how := range []commit{synced, unsynced} {
+		got, err := transact(t.Context(), s, pgx.RowTo[string], change{how: how, sql: show})
+		if err != nil || got[0] != "read committed" {
+			t.Errorf("%s: %s, %v", how, got, err)
+		}
+	}
+	got, err := durably(t.Context(), s, func(ctx context.Context, tx pgx.Tx) (got string, err error) {
+		err = tx.QueryRow(ctx, show).Scan(&got)
+		return got, err
+	})
+	if err != nil || got != "read committed" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// A process that stands still while it has locked a limit, or the settings, holds up the
+// others for a moment.
+func TestAProcessThatStandsStillHoldsUpOthersForAMoment(t *testing.T) {
+	s := openNodes(t, migrated(t), "a")[0]
+	ask := store.PermitAsk{PermitScope: store.PermitScope{Namespace: "default", Queue: "q"}}
+	still, err := s.pool.BeginTx(t.Context(), readCommitted)
+	fatal.If(t, err)
+	defer func() { _ = still.Rollback(context.Background()) }()
+	_, _, err = s.ask(t.Context(), still, ask)
+	fatal.If(t, err)
+	redistest.Until(t, "another one gets a reply", func() bool { return s.Permit(t.Context(), []store.PermitAsk{ask})[0].Err == nil })
+
+	user := client(t, s)
+	_, err = user.Exec(t.Context(), "BEGIN; SELECT FROM version FOR UPDATE")
+	fatal.If(t, err)
+	_, err = s.Configure(t.Context(), 0, []settings.Edit{settings.PutQueue{Queue: settings.QueueSettings{Namespace: task.DefaultNamespace, Name: "q"}}})
+	if !errors.As(err, new(*task.LockedError)) {
+		t.Errorf("the edit ended with %v", err)
+	}
+}
