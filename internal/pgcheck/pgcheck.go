@@ -155,9 +155,9 @@ func (r *report) snapshots() error {
 
 // locks names the connections that hold up others at the tables.
 func (r *report) locks() error {
-	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || w.pid || ' waits for pid ' || h.pid || ', user ' || coalesce(h.usename, '?') || ', application ' || coalesce(h.application_name, '') || ', ' || coalesce(h.state, 'in an unknown state'),
-			(extract(epoch FROM clock_timestamp() - h.xact_start) * 1e9)::bigint AS age
-		FROM pg_stat_activity w, unnest(pg_blocking_pids(w.pid)) b(pid) JOIN pg_stat_activity h ON h.pid = b.pid
+	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || w.pid || ' waits for ' || coalesce('pid ' || h.pid || ', user ' || coalesce(h.usename, '?') || ', application ' || coalesce(h.application_name, '') || ', ' || coalesce(h.state, 'in an unknown state'), 'a prepared transaction, which COMMIT PREPARED or ROLLBACK PREPARED ends'),
+			(extract(epoch FROM clock_timestamp() - CASE WHEN h.pid IS NULL THEN w.query_start ELSE h.xact_start END) * 1e9)::bigint AS age
+		FROM pg_stat_activity w CROSS JOIN unnest(pg_blocking_pids(w.pid)) b(pid) LEFT JOIN pg_stat_activity h ON h.pid = b.pid
 		WHERE w.pid IN (SELECT pid FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.relnamespace = $1::regnamespace) ORDER BY age DESC NULLS LAST LIMIT 3`, r.c.Schema)
 	return r.held(rows, err, "locks", time.Second, "changes of the locked tasks are refused with 409 locked: end the transaction, SELECT pg_terminate_backend(PID)")
 }

@@ -48,8 +48,7 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 	return &task.LockedError{}
 }
 
-// errCommits means that the lock is of another transaction of Foliot, or of a program, of
-// which the end is certain and its time is not.
+// errCommits is the error of a change while the one before it waits for a standby.
 var errCommits = fmt.Errorf("%w: the COMMIT of an earlier change of the task waits for a standby of synchronous_standby_names: repeat the request when one is back", task.ErrUnavailable)
 
 // holder is a transaction of the database that holds up others.
