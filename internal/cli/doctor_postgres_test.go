@@ -17,7 +17,7 @@ func TestDoctorExaminesAPostgreSQL(t *testing.T) {
 	s := newSession(t)
 	wants(t, exit.Failure, "run foliot postgres migrate")(s.runBare("doctor", "postgres", url))
 	wants(t, exit.OK, "made the tables")(s.runBare("postgres", "migrate", url))
-	_, err := pgtest.Psql(t.Context(), db.URL(), "CREATE ROLE weak LOGIN; GRANT USAGE ON SCHEMA foliot TO weak; GRANT SELECT ON ALL TABLES IN SCHEMA foliot TO weak")
+	_, err := pgtest.Psql(t.Context(), db.URL(), "CREATE ROLE weak LOGIN; GRANT USAGE ON SCHEMA foliot TO weak; GRANT SELECT ON ALL TABLES IN SCHEMA foliot TO weak; GRANT CREATE ON SCHEMA foliot TO PUBLIC")
 	fatal.If(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -39,7 +39,7 @@ func TestDoctorExaminesAPostgreSQL(t *testing.T) {
 	})
 	for _, says := range []string{
 		"ok   server       version ", "ok   pooler       none", "BAD  fsync        fsync is off", "ok   connections", "BAD  standbys     at the level strict every change is refused",
-		"ok   clock        it differs by", "ok   format       the schema foliot has format 1, 32 shards", "ok   rights       on the tables: all", "ok   snapshot     pid ",
+		"ok   clock        it differs by", "ok   format       the schema foliot has format 1, 32 shards", "BAD  rights       every role can make functions in the schema foliot", "ok   rights       on the tables: all", "ok   snapshot     pid ",
 		"pg_terminate_backend", "BAD  vacuum       autovacuum or track_counts is off", "ok   vacuum       task has 0 rows and 0 dead ones, last vacuum never",
 	} {
 		if !strings.Contains(out, says) {

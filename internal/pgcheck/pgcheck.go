@@ -133,6 +133,9 @@ func (r *report) format() error {
 	}
 	r.add("format", format == pgstore.Format, "the schema %s has format %d, %d shards and the identity %s%s", r.c.Schema, format, shards, identity,
 		unless(format == pgstore.Format, fmt.Sprintf(", but this version needs format %d: run foliot postgres migrate, or use the newest version", pgstore.Format)))
+	if err := r.c.Safe(r.ctx); err != nil {
+		r.add("rights", false, "%v", err)
+	}
 	var lacks []string
 	err := r.c.QueryRow(r.ctx, `SELECT coalesce(array_agg(relname::text ORDER BY relname), '{}') FROM pg_class
 		WHERE relnamespace = $1::regnamespace AND relkind = 'r' AND relname <> 'meta' AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))`, r.c.Schema).Scan(&lacks)

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -138,7 +139,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		return err
 	}
 	defer func() { _ = one.Close(ctx) }()
-	s.schema, s.channel, s.pooled = schema(one.Schema), "foliot:"+one.Schema, one.Pooled
+	s.schema, s.channel, s.pooled = schema(one.Schema), fmt.Sprintf("foliot:%x", sqltask.Hash(one.Schema)), one.Pooled
 	if err := s.identify(ctx, one); err != nil {
 		return explain("open", c.ConnString(), err)
 	}

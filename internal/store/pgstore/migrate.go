@@ -33,12 +33,26 @@ func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if err := c.Safe(ctx); err != nil {
+			return err
+		}
 		if sql, err = missing(ctx, tx, c.Schema); err == nil && run {
 			_, err = tx.Exec(ctx, sql)
 		}
 		return err
 	})
 	return sql, explain("migrate", url, err)
+}
+
+// Safe returns an error if every role can make functions in the schema. One with the name
+// of a helper could run with the rights of the owner.
+func (c *Conn) Safe(ctx context.Context) error {
+	open := false
+	err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace, aclexplode(nspacl) a WHERE pg_namespace.oid = to_regnamespace($1) AND a.grantee = 0 AND a.privilege_type = 'CREATE')`, c.Schema).Scan(&open)
+	if err == nil && open {
+		err = fmt.Errorf("every role can make functions in the schema %s, and so get the rights of its owner: run REVOKE CREATE ON SCHEMA %s FROM PUBLIC, or name another schema with search_path", c.Schema, c.Schema)
+	}
+	return err
 }
 
 // target is the first schema of $1 or else of search_path, quoted, although PostgreSQL

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,22 +43,28 @@ func parse(text string) (c *pgxpool.Config, path string, err error) {
 	return c, path, nil
 }
 
-// Location returns the hosts, the database and the search_path of a valid URL.
+// Location returns a URL with all that says which store a valid URL or connection string
+// names, without credentials.
 func Location(text string) string {
-	scheme, rest, is := strings.Cut(text, "://")
-	if !is { // a connection string of libpq
+	c, path, err := parse(text)
+	if err != nil {
 		return "PostgreSQL"
 	}
-	if i := strings.IndexAny(rest, "@/"); i >= 0 && rest[i] == '@' {
-		rest = rest[i+1:]
+	one, hosts, params := c.ConnConfig, []string(nil), []string(nil)
+	for _, at := range append([]*pgconn.FallbackConfig{{Host: one.Host, Port: one.Port}}, one.Fallbacks...) { // with TLS and without
+		host := strings.TrimSuffix(net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), ":5432")
+		hosts = append(hosts, strings.ReplaceAll(host, "/", "%2F")) // a socket
 	}
-	at, params, _ := strings.Cut(rest, "?")
-	for param := range strings.SplitSeq(params, "&") {
-		if strings.HasPrefix(param, "search_path=") {
-			at += "?" + param
+	for _, p := range [][2]string{{"search_path", path}, {"options", one.RuntimeParams["options"]}} {
+		if p[1] != "" {
+			params = append(params, p[0]+"="+strings.ReplaceAll(url.PathEscape(p[1]), "%2C", ","))
 		}
 	}
-	return scheme + "://" + at
+	at := "postgres://" + strings.Join(slices.Compact(hosts), ",") + "/" + url.PathEscape(one.Database)
+	if len(params) > 0 {
+		at += "?" + strings.Join(params, "&")
+	}
+	return at
 }
 
 // remedies has the advice for errors of PostgreSQL, by SQLSTATE.
