@@ -36,7 +36,7 @@ BEGIN
 END $$;
 
 -- nanoseconds returns a duration in nanoseconds, rounded up to milliseconds.
-CREATE OR REPLACE FUNCTION nanoseconds(field text, value interval, low interval, high interval) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION nanoseconds(field text, value interval, low interval, high interval) RETURNS bigint LANGUAGE plpgsql STABLE STRICT AS $$
 BEGIN
 	IF extract(epoch FROM value) NOT BETWEEN extract(epoch FROM low) AND extract(epoch FROM high) THEN
 		PERFORM refuse('FL002', format('%s: must be between %s and %s', field, low, high));
@@ -56,7 +56,7 @@ BEGIN
 END $$;
 
 -- check_url raises an error if a text cannot be a URL to call.
-CREATE OR REPLACE FUNCTION check_url(field text, value text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_url(field text, value text) RETURNS void LANGUAGE plpgsql STRICT AS $$
 BEGIN
 	IF octet_length(value) > 8192 THEN
 		PERFORM refuse('FL004', format('%s: must have at most 8192 bytes', field));
@@ -68,7 +68,7 @@ BEGIN
 END $$;
 
 -- check_texts raises an error unless a value is an object of texts.
-CREATE OR REPLACE FUNCTION check_texts(field text, value jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_texts(field text, value jsonb) RETURNS void LANGUAGE plpgsql STRICT AS $$
 BEGIN
 	IF jsonb_typeof(value) <> 'object' OR value @? '$.* ? (@.type() != "string")'::jsonpath THEN
 		PERFORM refuse('FL003', format('%s: must be a JSON object with a string for each name', field));
@@ -76,7 +76,7 @@ BEGIN
 END $$;
 
 -- check_headers raises an error if a task must not have these headers.
-CREATE OR REPLACE FUNCTION check_headers(headers jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_headers(headers jsonb) RETURNS void LANGUAGE plpgsql STRICT AS $$
 BEGIN
 	PERFORM check_texts('headers', headers);
 	PERFORM CASE
@@ -90,7 +90,7 @@ BEGIN
 END $$;
 
 -- check_labels raises an error if a task must not have these labels.
-CREATE OR REPLACE FUNCTION check_labels(labels jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_labels(labels jsonb) RETURNS void LANGUAGE plpgsql STRICT AS $$
 BEGIN
 	PERFORM check_texts('labels', labels);
 	PERFORM CASE WHEN count(*) OVER () > 64 THEN refuse('FL004', 'labels: must be at most 64')
@@ -166,9 +166,10 @@ BEGIN
 				RETURN;
 			END IF;
 		ELSIF verb = 'put' OR verb = 'cancel' AND last IS DISTINCT FROM 'cancel' AND (state <> 'none' OR t.dead) OR state = 'waiting' THEN
-			UPDATE task SET stamp = hashtextextended(gen_random_uuid()::text, 0), pending = ( -- a put makes those before it useless, and so on
-				SELECT coalesce(jsonb_agg(o ORDER BY n), '[]') FROM jsonb_array_elements(t.pending) WITH ORDINALITY e(o, n)
-				WHERE verb NOT IN ('put', o->>'op') AND NOT (verb = 'move' AND o->>'op' = 'touch')) || op WHERE key = id;
+			UPDATE task SET stamp = hashtextextended(gen_random_uuid()::text, 0), pending = CASE WHEN verb = 'put' THEN '[]' -- those before it are useless
+				WHEN verb = 'cancel' OR t.pending IS NULL THEN coalesce(t.pending, '[]')
+				ELSE (SELECT coalesce(jsonb_agg(o ORDER BY n), '[]') FROM jsonb_array_elements(t.pending) WITH ORDINALITY e(o, n)
+					WHERE verb <> o->>'op' AND NOT (verb = 'move' AND o->>'op' = 'touch')) END || op WHERE key = id;
 		ELSE
 			RETURN;
 		END IF;
