@@ -43,7 +43,7 @@ class Held:
 
     def __init__(self, request: Request, body: bytes) -> None:
         self.route = f"{request.command} {request.path}"
-        self.body: dict[str, Any] = json.loads(body)
+        self.body: dict[str, Any] = json.loads(body or b"{}")
         self.calls: list[dict[str, Any]] = self.body["calls"] if request.path == "/v1/tasks/batch" else []
         self.reply: queue.SimpleQueue[tuple[int, bytes, dict[str, str]] | None] = queue.SimpleQueue()
 
