@@ -295,6 +295,7 @@ const lockShared = "SELECT count(pg_advisory_xact_lock_shared(l)) FROM unnest((S
 // change is a transaction of one statement that changes tasks.
 type change struct {
 	how    commit
+	hasty  bool    // it waits for no lock longer than a moment
 	shared []int64 // locks that it shares with others
 	sql    string
 	args   []any
@@ -430,7 +431,11 @@ func (s *Store) notDurable(c *pgxpool.Conn) error {
 func transactOn[T any](ctx context.Context, s *Store, c *pgxpool.Conn, scan pgx.RowToFunc[T], ch change) (all []T, err error) {
 	var b pgx.Batch
 	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	b.Queue(settle, ch.how.value(s.config.Durability), "20ms", statementEnds.String())
+	wait := "20ms"
+	if ch.hasty {
+		wait = "2ms"
+	}
+	b.Queue(settle, ch.how.value(s.config.Durability), wait, statementEnds.String())
 	if len(ch.shared) > 0 { // by a statement of its own: the snapshot of the next one is taken after it
 		b.Queue(lockShared, ch.shared)
 	}

@@ -52,14 +52,17 @@
 // Claims and extensions commit without a sync: if a crash undoes one, the task is due
 // again. At the level strict, any warning of a COMMIT is an error, because PostgreSQL
 // answers a cancelled wait for a standby with success and a warning. A COMMIT is never
-// cancelled, and has a pool of connections of its own, so that commits which wait for a
-// standby hold up neither reads nor leases.
+// cancelled: its connection ends without a cancel request, and only with the store or if the
+// server is silent. Commits have a pool of connections of their own, so that those which wait
+// for a standby hold up neither reads nor leases.
 //
 // # Locks
 //
 // Statements lock records in the order of their keys. Those of dispatch skip locked
 // records, and try again for a moment; those of clients wait for at most a second.
-// Creates share a lock of their namespace, which its removal takes alone.
+// A create of a name that another transaction has put waits for that one, so later tries are
+// made apart from other creates. Creates share a lock of their namespace, which its removal
+// takes alone.
 //
 // # Time
 //

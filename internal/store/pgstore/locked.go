@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -27,13 +28,18 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 	if st.Kind == store.Change || st.Kind == store.Fire { // many nodes may fire a schedule at once
 		most = clientWaits
 	}
+	_, applies := st.Transition.(*sqltask.Applying)
 	switch waited := time.Since(*since); {
 	case st.Kind == store.Claim: // the tasks that are claimed with it must not wait for it
-		m.unclaimable.Add(st.Key)
+		m.met.Add(st.Key)
 		return task.ErrLaneChanged
 	case st.Kind == store.Extension: // its holder tries again later
+	case st.Kind == store.Settlement && applies: // and so does applyAll
+	case st.Kind == store.Fire && m.met.Has(st.Key, sqltask.Remembered): // those that are fired with it have waited before
 	case waited < most:
 		return nil
+	case st.Kind == store.Fire:
+		m.met.Add(st.Key)
 	case st.Kind == store.Change:
 		all, err := m.lockHolders(ctx)
 		if err == nil && len(all) > 0 {

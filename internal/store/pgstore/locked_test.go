@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/fatal"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/servertest/pgtest"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/sqltask"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/tasktest"
 )
@@ -79,5 +83,63 @@ func TestAPreparedTransactionIsNamed(t *testing.T) {
 	got, err := s.lockHolders(t.Context())
 	if err != nil || len(got) != 1 || got[0].For <= 0 || got[0].User != "postgres" || got[0].Application != "the prepared transaction left" {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Creates of a name that an open transaction has put are written apart from those of other
+// names, once it is known.
+func TestALockedNameHoldsUpNoCreatesOfOthers(t *testing.T) {
+	s := opened(t).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	var failed atomic.Int64
+	write := s.together.Write
+	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) {
+		endings, err := write(rows, c)
+		if code(err) == lockTimeout {
+			failed.Add(1)
+		}
+		return endings, err
+	}
+	const names = 5
+	_, err := client(t, s).Exec(t.Context(), fmt.Sprintf("BEGIN; SELECT put('locked-' || i, 'https://x.example/', delay => '1 h') FROM generate_series(1, %d) i", names))
+	fatal.If(t, err)
+	create := func(round int) {
+		var calls sync.WaitGroup
+		for i := range names {
+			for name, locked := range map[string]bool{fmt.Sprint("locked-", i+1): true, fmt.Sprint("free-", round, "-", i): false} {
+				calls.Go(func() {
+					replies, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(name, 1_000_000)}}))
+					if err != nil || errors.As(replies[0].Err, new(*task.LockedError)) != locked {
+						t.Errorf("%s: %v, %v", name, replies, err)
+					}
+				})
+			}
+		}
+		calls.Wait()
+	}
+	create(0)
+	before := failed.Load()
+	create(1)
+	if n := failed.Load(); before == 0 || n > before {
+		t.Errorf("%d transactions met a locked name, then %d", before, n-before)
+	}
+}
+
+// A fire of a locked schedule waits once, and an operation of a locked task is left to the
+// next try, because both are written with those of others.
+func TestLockedTasksHoldUpNoOthersOfTheirBatch(t *testing.T) {
+	m := &medium{Store: &Store{}}
+	locked := func(st *step) bool { return errors.As(m.locked(t.Context(), st), new(*task.LockedError)) }
+	fire := func() *step { return &step{Step: store.Step{Key: tasktest.Key("a"), Kind: store.Fire}} }
+	first := fire()
+	if locked(first) {
+		t.Error("a fire does not wait")
+	}
+	first.Extra.locked = time.Now().Add(-clientWaits)
+	if !locked(first) || !locked(fire()) {
+		t.Error("a fire still waits")
+	}
+	if !locked(&step{Step: store.Step{Kind: store.Settlement, Transition: &sqltask.Applying{}}}) {
+		t.Error("an operation waits")
 	}
 }

@@ -70,7 +70,7 @@ func (m *medium) Prepare(ctx context.Context, open []*step) error {
 	var bodies []bool
 	var of []*step
 	for _, st := range open {
-		if st.Kind == store.Claim && m.unclaimable.Has(st.Key, 2*dispatchWaits) {
+		if st.Kind == store.Claim && m.met.Has(st.Key, 2*dispatchWaits) {
 			st.Answer(task.Result{}, task.ErrLaneChanged)
 		}
 		if st.Unknown() {
@@ -154,18 +154,43 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 		m.worked()
 	}
 	extensions, others := split(decided)
-	if err := m.extend(ctx, extensions); err != nil || len(others) == 0 {
+	if err := m.extend(ctx, extensions); err != nil {
 		return err
 	}
-	return m.writeSteps(ctx, others)
+	if m.foreign {
+		return m.writeSteps(ctx, others, m.write)
+	}
+	var free []*step
+	for _, st := range others {
+		if st.Kind != store.Change || st.Old.Task != nil || !m.met.Has(st.Key, sqltask.Remembered) {
+			free = append(free, st)
+		} else if err := m.writeSteps(ctx, []*step{st}, m.writeAlone); err != nil {
+			return err
+		}
+	}
+	return m.writeSteps(ctx, free, m.together.Do)
+}
+
+// writeAlone writes rows of which one can be of a locked name. Few calls do that at a time,
+// because the connections are for all.
+func (s *Store) writeAlone(ctx context.Context, rows []sqltask.Row, c class) ([]ending, error) {
+	if err := s.loners.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.loners.Release(1)
+	return s.write(ctx, rows, byItself(c))
+}
+
+func byItself(c class) class {
+	c.alone = true
+	return c
 }
 
 // writeSteps writes steps, or its halves if another transaction locks the name of a
 // task that one of them creates.
-func (m *medium) writeSteps(ctx context.Context, steps []*step) error {
-	write := m.together.Do
-	if m.foreign {
-		write = m.write
+func (m *medium) writeSteps(ctx context.Context, steps []*step, write func(context.Context, []sqltask.Row, class) ([]ending, error)) error {
+	if len(steps) == 0 {
+		return nil
 	}
 	endings, err := write(ctx, m.rowsOf(steps), m.classOf(steps))
 	switch state := code(err); {
@@ -176,13 +201,14 @@ func (m *medium) writeSteps(ctx context.Context, steps []*step) error {
 			endings[i] = changed
 		}
 	case state == lockTimeout && len(steps) == 1:
+		m.met.Add(steps[0].Key)
 		endings, err = []ending{skipped}, nil
 	case state == lockTimeout:
 		half := len(steps) / 2
-		if err := m.writeSteps(ctx, steps[:half]); err != nil {
+		if err := m.writeSteps(ctx, steps[:half], m.writeAlone); err != nil {
 			return err
 		}
-		return m.writeSteps(ctx, steps[half:])
+		return m.writeSteps(ctx, steps[half:], m.writeAlone)
 	}
 	if err != nil {
 		return err

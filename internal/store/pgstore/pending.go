@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,8 +13,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
+// retryLocked is the time between two tries of records that another transaction has locked.
+const retryLocked = 50 * time.Millisecond
+
 // applyAll writes pending operations, until ctx ends. Those of a record that another
-// transaction has locked are tried again.
+// transaction has locked are tried again, and hold up no others.
 func (s *Store) applyAll(ctx context.Context) {
 	for ctx.Err() == nil {
 		keys, omitted := s.unapplied.Take()
@@ -33,7 +37,15 @@ func (s *Store) applyAll(ctx context.Context) {
 		if ctx.Err() == nil {
 			s.failures.Note("apply operations of SQL functions", err)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case errors.As(err, new(*task.LockedError)):
+			select {
+			case <-s.unapplied.News:
+			case <-time.After(retryLocked):
+			case <-ctx.Done():
+			}
+		default:
 			pause(ctx, pollBusy)
 		}
 	}
@@ -94,6 +106,7 @@ func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
 		s.unapplied.Omit()
 	}
 	s.unapplied.Defer(keys...)
+	s.unapplied.Wake()
 	return err
 }
 

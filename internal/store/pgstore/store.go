@@ -69,25 +69,25 @@ type Store struct {
 	opened  time.Time
 	silent  time.Duration // how long a transaction can last, unless its COMMIT waits for a standby
 
-	member      *membership.Member
-	claimed     kernel.Claimed[sqltask.Record]
-	abandoned   kernel.Abandoned
-	unclaimable sqltask.Locked
-	clocks      *serverclock.Clocks
-	listeners   listeners
-	unapplied   *sqltask.Unapplied
-	failures    sparselog.Failures
-	absent      atomic.Pointer[error] // the error of the last poll, if nothing was heard since
-	replied     atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
-	busy        atomic.Int64          // when this node had work, after opened
-	acquired    atomic.Int64          // when it acquired shards, after opened
-	waits       atomic.Bool           // commits wait for a standby
-	recovery    string                // of the server, as the last heartbeat found it; the loop of member uses it
-	beaten      task.Millis           // when the last heartbeat was written; the loop of member uses it
-	examined    time.Time             // when a heartbeat last looked for the oldest snapshot; the loop of member uses it
-	oldest      atomic.Int64          // see store.Postgres
-	rollbacks   atomic.Uint64         // see store.Membership
-	lost        atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
+	member    *membership.Member
+	claimed   kernel.Claimed[sqltask.Record]
+	abandoned kernel.Abandoned
+	met       sqltask.Locked
+	clocks    *serverclock.Clocks
+	listeners listeners
+	unapplied *sqltask.Unapplied
+	failures  sparselog.Failures
+	absent    atomic.Pointer[error] // the error of the last poll, if nothing was heard since
+	replied   atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
+	busy      atomic.Int64          // when this node had work, after opened
+	acquired  atomic.Int64          // when it acquired shards, after opened
+	waits     atomic.Bool           // commits wait for a standby
+	recovery  string                // of the server, as the last heartbeat found it; the loop of member uses it
+	beaten    task.Millis           // when the last heartbeat was written; the loop of member uses it
+	examined  time.Time             // when a heartbeat last looked for the oldest snapshot; the loop of member uses it
+	oldest    atomic.Int64          // see store.Postgres
+	rollbacks atomic.Uint64         // see store.Membership
+	lost      atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
 	polling *semaphore.Weighted    // guards last, and is held while the news are read
 	last    string                 // the snapshot of the last read of the news
@@ -101,7 +101,8 @@ type Store struct {
 	configuring sync.Mutex             // held while settings are read and the watcher is called
 	quotas      quota.Quotas
 	together    sqltask.Batches[class, ending]
-	asks        atomic.Uint64 // numbers the asks for permits
+	loners      *semaphore.Weighted // held by the writes that can meet a locked name
+	asks        atomic.Uint64       // numbers the asks for permits
 
 	calls   store.Calls
 	closing context.Context
@@ -127,7 +128,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, node: rand.Text(), opened: time.Now(), silent: 2 * statementEnds, clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
-		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1),
+		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1), loners: semaphore.NewWeighted(2),
 	}
 	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
@@ -136,7 +137,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.busy.Store(-int64(busyFor))
 	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) { return s.write(context.Background(), rows, c) }
 	s.together.Undid = func(err error) bool { return code(err) != "" }
-	s.together.Go = s.working.Go
+	s.together.Go, s.together.Alone = s.working.Go, byItself
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 		return s.readCounts(ctx, s.pool)

@@ -83,6 +83,7 @@ type class struct {
 	version string      // of the settings that must be in force; empty means any
 	clock   task.Millis // the time in place of the server's, if it is not zero
 	foreign bool
+	alone   bool // a locked name is probable, so it is tried for a shorter time
 }
 
 func (m *medium) classOf(steps []*step) class {
@@ -117,7 +118,7 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 	if c.foreign { // this process reads the news too
 		node = ""
 	}
-	return transact(ctx, s, pgx.RowTo[ending], change{c.how, slices.Compact(locks), sql, columns(rows, int64(c.clock), node, c.version)})
+	return transact(ctx, s, pgx.RowTo[ending], change{c.how, c.alone, slices.Compact(locks), sql, columns(rows, int64(c.clock), node, c.version)})
 }
 
 // lockNamespace returns the number of the lock that the removal of a namespace holds,

@@ -11,6 +11,7 @@ import (
 type Batches[C comparable, E any] struct {
 	Write func([]Row, C) ([]E, error) // makes a transaction, and returns the endings of rows without a parent
 	Undid func(error) bool            // the error of a transaction can be that of one of its writes
+	Alone func(C) C                   // the class of a write that is repeated alone
 	Go    func(func())                // starts a goroutine
 
 	mu      sync.Mutex // guards everything below
@@ -73,7 +74,7 @@ func (b *Batches[C, E]) fly(class C) {
 				}
 				w.endings, endings = endings[:steps], endings[steps:]
 			} else if len(list) > 1 && b.Undid(err) {
-				w.endings, w.err = b.Write(w.rows, class)
+				w.endings, w.err = b.Write(w.rows, b.Alone(class))
 			}
 			close(w.done)
 		}

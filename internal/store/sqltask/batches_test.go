@@ -17,7 +17,7 @@ func TestCallsShareTransactions(t *testing.T) {
 		var running sync.WaitGroup
 		var mu sync.Mutex
 		largest := 0
-		b := Batches[string, string]{Undid: func(err error) bool { return errors.Is(err, wrong) }, Go: running.Go}
+		b := Batches[string, string]{Undid: func(err error) bool { return errors.Is(err, wrong) }, Alone: func(c string) string { return c }, Go: running.Go}
 		b.Write = func(rows []Row, class string) (endings []string, err error) {
 			time.Sleep(time.Millisecond)
 			mu.Lock()

@@ -182,6 +182,7 @@ type Unapplied struct {
 
 	mu      sync.Mutex // guards everything below
 	keys    []string   // each once; the last one is the first to be taken
+	fresh   int        // the last ones of keys, which were not deferred
 	has     map[string]bool
 	omitted bool // there were too many
 }
@@ -194,7 +195,7 @@ func NewUnapplied() *Unapplied {
 // Add adds tasks by their keys in the tables, in front of the others.
 func (u *Unapplied) Add(keys ...string) { u.add(keys, true) }
 
-// Defer adds tasks behind the others.
+// Defer adds tasks behind the others, and is no news.
 func (u *Unapplied) Defer(keys ...string) { u.add(keys, false) }
 
 func (u *Unapplied) add(keys []string, front bool) {
@@ -206,7 +207,8 @@ func (u *Unapplied) add(keys []string, front bool) {
 		return before
 	})
 	if front {
-		u.keys = append(u.keys, added...)
+		u.keys, u.fresh = append(u.keys, added...), u.fresh+len(added)
+		defer u.Wake()
 	} else {
 		u.keys = append(added, u.keys...)
 	}
@@ -215,11 +217,12 @@ func (u *Unapplied) add(keys []string, front bool) {
 			delete(u.has, k)
 		}
 		u.keys, u.omitted = slices.Clone(u.keys[most:]), true
+		u.fresh = min(u.fresh, len(u.keys))
 	}
-	u.wake()
 }
 
-func (u *Unapplied) wake() {
+// Wake makes News ready.
+func (u *Unapplied) Wake() {
 	select {
 	case u.News <- struct{}{}:
 	default:
@@ -231,21 +234,22 @@ func (u *Unapplied) Omit() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.omitted = true
-	u.wake()
+	u.Wake()
 }
 
-// Take removes some tasks. If there are none, it reports once whether some were omitted:
-// then the caller must look for them.
+// Take removes some tasks, and no deferred ones with others, because those can be locked. If
+// there are none, it reports once whether some were omitted: then the caller must look for
+// them.
 func (u *Unapplied) Take() (keys []task.Key, omitted bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for len(u.keys) > 0 && len(keys) < MaxRows {
+	for deferred := u.fresh == 0; len(u.keys) > 0 && len(keys) < MaxRows && (deferred || u.fresh > 0); {
 		last := len(u.keys) - 1
 		delete(u.has, u.keys[last])
 		if k, err := ParseKey(u.keys[last]); err == nil {
 			keys = append(keys, k)
 		}
-		u.keys = u.keys[:last]
+		u.keys, u.fresh = u.keys[:last], max(u.fresh-1, 0)
 	}
 	if len(keys) == 0 {
 		omitted, u.omitted = u.omitted, false

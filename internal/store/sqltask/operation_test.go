@@ -42,6 +42,13 @@ func TestTheNewestTasksAreTakenFirst(t *testing.T) {
 	if keys, omitted := u.Take(); len(keys) > 0 || omitted {
 		t.Error("it is reported again")
 	}
+	u.Defer("default/locked")
+	u.Add("default/new")
+	for _, want := range []string{"new", "locked"} { // not together
+		if keys, _ := u.Take(); len(keys) != 1 || keys[0].Name != want {
+			t.Errorf("%v were taken, not %s", keys, want)
+		}
+	}
 }
 
 // An operation that no function has written must not hide the task.
