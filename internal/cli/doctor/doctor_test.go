@@ -115,6 +115,10 @@ func TestDoctorNamesQueuesWithoutAHandler(t *testing.T) {
 	if out.String() != want || f.bad != 1 {
 		t.Errorf("%d bad:\n%s", f.bad, out.String())
 	}
+	f.overdue(&admin.Live{Queues: []admin.LiveQueue{{Namespace: "shop", Queue: "mails", Overdue: 2, LimitedBy: "runner"}}}, true)
+	if !strings.Contains(out.String(), "this server owns their shards and has no handler for the kind: if it is foliot serve, stop it") {
+		t.Errorf("on a shared store:\n%s", out.String())
+	}
 }
 
 func TestDoctorNamesHeldQueues(t *testing.T) {

@@ -159,7 +159,11 @@ func (r *Report) overdue(l *admin.Live, shared bool) {
 			continue
 		case q.LimitedBy == "runner":
 			overdue++
-			r.add("runner", false, "%s of %s, but no process runs them: start a process with a handler for the kind, or cancel the tasks", wording.Count(q.Overdue, "due task"), queue)
+			why := "but no process runs them: start a process with a handler for the kind, or cancel the tasks"
+			if shared {
+				why = "but this server owns their shards and has no handler for the kind: if it is foliot serve, stop it, because a program must not share a store with it; otherwise add the handler, or cancel the tasks"
+			}
+			r.add("runner", false, "%s of %s, %s", wording.Count(q.Overdue, "due task"), queue, why)
 			continue
 		case q.Oldest <= overdueBound:
 			continue

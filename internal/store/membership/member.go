@@ -50,6 +50,7 @@ type Config struct {
 	Node             string          // the name of this process; empty means a generated name
 	Version, Address string          // as the other nodes show them
 	APIs             func() []string // further addresses of its API; nil means none
+	Embedded         bool            // this process is a program with handlers, and not foliot serve
 	Logger           *slog.Logger
 
 	Shards    int                // the number of shards
@@ -157,7 +158,10 @@ type Member struct {
 // TakeAll.
 func New(c Config, r Registry) *Member {
 	now, nonce := time.Now(), rand.Text()
-	self := Peer{Name: c.Node, Nonce: nonce, Version: c.Version, Address: c.Address, Started: task.FloorMillis(now)}
+	self := Peer{Name: c.Node, Nonce: nonce, Version: c.Version, Address: c.Address, Started: task.FloorMillis(now), Role: foliotServe}
+	if c.Embedded {
+		self.Role = aProgram
+	}
 	if self.Name == "" {
 		self.Name = "node-" + strings.ToLower(nonce[:8])
 	}

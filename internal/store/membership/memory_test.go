@@ -311,8 +311,15 @@ const (
 // start starts a node, in the bubble of the test.
 func start(m *memory, name string) *node {
 	n := &node{link: &link{memory: m}}
-	began := time.Now()
-	n.Member = New(Config{
+	n.Member = New(n.config(name), n.link)
+	n.Join()
+	return n
+}
+
+// config returns the configuration of a node that starts now.
+func (n *node) config(name string) Config {
+	m, began := n.link.memory, time.Now()
+	return Config{
 		Node: name, Logger: silent, Shards: len(m.leases), Lease: lease, Heartbeat: heartbeat, BeatRenews: m.renews,
 		Now: func() task.Millis {
 			m.mu.Lock()
@@ -329,9 +336,7 @@ func start(m *memory, name string) *node {
 		},
 		Note:      func(string, error, ...any) {},
 		UntilNext: func(d time.Duration) time.Duration { return d - time.Since(began)%d },
-	}, n.link)
-	n.Join()
-	return n
+	}
 }
 
 // owners returns how many of the nodes act as the owner of each shard, when all that

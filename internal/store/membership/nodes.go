@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -64,6 +65,20 @@ func (m *Member) Nodes(ctx context.Context) ([]store.Node, error) {
 		}
 	}
 	return all, nil
+}
+
+// The roles of nodes.
+const foliotServe, aProgram = "foliot serve", "a program"
+
+// checkRoles returns an error if a live node has another role than this one. Each node owns
+// shards, and foliot serve runs no tasks with a kind.
+func (m *Member) checkRoles(live []Peer) error {
+	for _, p := range live {
+		if p.Role != "" && p.Role != m.self.Role {
+			return fmt.Errorf("the node %q at %s is %s, and this one is %s: each owns a part of the tasks, and tasks with a kind wait in foliot serve: stop it, or give it a schema or a prefix of its own", p.Name, p.where(), p.Role, m.self.Role)
+		}
+	}
+	return nil
 }
 
 // AwaitApplied waits until all other live nodes have applied this version of the

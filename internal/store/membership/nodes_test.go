@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,4 +307,41 @@ func TestADuplicateTakesNoNameBeforeItsHolderHadTimeForAHeartbeat(t *testing.T) 
 	if mode := o.heartbeatMode(time.Now(), silence); mode != NoName {
 		t.Errorf("after an outage a heartbeat of mode %d", mode)
 	}
+}
+
+// foliot serve and a program that share a store say so while both are live, because tasks
+// with a kind would wait in foliot serve.
+func TestAServerAndAProgramMustNotShareAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(4)
+		var said atomic.Value // the last note
+		said.Store("")
+		open := func(name string, embedded bool) *node {
+			n := &node{link: &link{memory: m}}
+			c := n.config(name)
+			c.Embedded = embedded
+			c.Note = func(action string, err error, _ ...any) {
+				if action == "share the store" && name == "server" {
+					said.Store(fmt.Sprint(err))
+				}
+			}
+			n.Member = New(c, n.link)
+			n.Join()
+			return n
+		}
+		nodes := []*node{open("server", false), open("another", false)}
+		is := func(says string) {
+			t.Helper()
+			time.Sleep(lease)
+			if got := said.Load().(string); !strings.Contains(got, says) {
+				t.Errorf("the server notes %q, want %q", got, says)
+			}
+		}
+		is("<nil>")
+		program := open("shop", true)
+		is(`the node "shop" at an unknown address is a program, and this one is foliot serve`)
+		program.Release()
+		is("<nil>")
+		releaseAll(nodes)
+	})
 }

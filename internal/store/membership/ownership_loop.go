@@ -199,6 +199,7 @@ func (m *Member) heartbeat(ctx context.Context) {
 	peers = livePeers(peers, now, silence)
 	m.peers = peers
 	m.nodes.Store(int64(len(peers)))
+	m.config.Note("share the store", m.checkRoles(peers))
 	takers := takers(peers)
 	if found == Other {
 		takers = nil

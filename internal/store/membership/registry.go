@@ -48,6 +48,7 @@ type Peer struct {
 
 	Applied string // the version of the settings that it has applied
 	More    string // further addresses of its API: host:port, separated by commas
+	Role    string // what its process is: foliotServe or aProgram; empty means unknown
 
 	Lag time.Duration // how far its trusted time is behind the registry's clock, because that stepped ahead
 

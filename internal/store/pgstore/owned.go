@@ -17,7 +17,7 @@ import (
 func (s *Store) memberConfig() membership.Config {
 	c := s.config
 	return membership.Config{
-		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
+		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Embedded: c.Embedded, Logger: c.Logger,
 		Shards: s.shards, ShardOf: func(k task.Key) int { return int(sqltask.Shard(k, s.shards)) }, Watchers: &s.Watchers, Lease: s.lease, Heartbeat: s.heartbeat(), BeatRenews: true,
 		Now:     s.now,
 		Lag:     func() time.Duration { return s.Lag() },

@@ -213,7 +213,7 @@ func (s *Store) registryConfig(m identity.Meta) registry.Config {
 	c := s.config
 	return registry.Config{
 		Config: membership.Config{
-			Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Logger: c.Logger,
+			Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Embedded: c.Embedded, Logger: c.Logger,
 			Lease: c.ShardLease, Heartbeat: c.Heartbeat,
 			ShardOf: func(k task.Key) int { return keyspace.ShardOf(k, len(s.shards)) }, Watchers: &s.Watchers,
 			Now:     s.now,

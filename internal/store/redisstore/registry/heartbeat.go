@@ -26,18 +26,19 @@ const (
 )
 
 // about returns the description of a node that follows heartbeat and nonce in
-// the hash.
+// the hash. An earlier version takes the role for an address, and omits it because it has
+// no port.
 func about(p *membership.Peer) string {
 	plain := strings.NewReplacer("/", "-")
-	return fmt.Sprintf("%s/%d/%d/%s/%s/%s",
-		plain.Replace(p.Version), int64(p.Started), p.Lag.Milliseconds(), p.Applied, plain.Replace(p.Address), plain.Replace(p.More))
+	return fmt.Sprintf("%s/%d/%d/%s/%s/%s,/%s",
+		plain.Replace(p.Version), int64(p.Started), p.Lag.Milliseconds(), p.Applied, plain.Replace(p.Address), plain.Replace(p.More), p.Role)
 }
 
 // parsePeer reads a field of the hash, where fields that are missing at the end of
 // the value are empty.
 func parsePeer(name, value string) (membership.Peer, error) {
-	parts := append(strings.SplitN(value, "/", 8), make([]string, 8)...)
-	p := membership.Peer{Name: name, Nonce: parts[1], Version: parts[2], Applied: parts[5], Address: parts[6], More: parts[7]}
+	parts := append(strings.SplitN(value, "/", 9), make([]string, 9)...)
+	p := membership.Peer{Name: name, Nonce: parts[1], Version: parts[2], Applied: parts[5], Address: parts[6], More: strings.TrimSuffix(parts[7], ","), Role: parts[8]}
 	at, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
 		return membership.Peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)

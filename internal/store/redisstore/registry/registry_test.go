@@ -21,9 +21,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTheStateOfANodeIsDecodedAsEncoded(t *testing.T) {
 	for _, p := range []membership.Peer{
 		{Name: "a", Nonce: "N", Beat: 7},
-		{Name: "b", Nonce: "M", Beat: 8, Version: "v1", Started: 5, Address: "[::1]:80", Draining: true},
+		{Name: "b", Nonce: "M", Beat: 8, Version: "v1", Started: 5, Role: "a program", Address: "[::1]:80", Draining: true},
 		{Name: "c", Nonce: "O", Beat: 9, Draining: true, Forced: true},
-		{Name: "d", Nonce: "P", Beat: 9, Address: "h:1", Applied: "7-ab", More: "i:1,j:1", Lag: time.Second, Duplicate: true},
+		{Name: "d", Nonce: "P", Beat: 9, Address: "h:1", Applied: "7-ab", More: "i:1,j:1", Role: "foliot serve", Lag: time.Second, Duplicate: true},
 	} {
 		list := []string{p.Name, "", drainField + "x", "N"}
 		if p.Duplicate {
