@@ -85,7 +85,7 @@ type Finding struct {
 }
 
 // ExamineStore makes a server check its store and its TLS files. On a shared
-// store it checks the Redis servers, as `foliot doctor redis` does, and on a
+// store it checks its servers, as `foliot doctor redis` and `foliot doctor postgres` do, and on a
 // directory the free space. It needs an operator's token. If the server has
 // nothing to check, as with a store in memory and without TLS, the error has the
 // Code unsupported.

@@ -28,9 +28,9 @@ An operator's token also shows the free space of a directory, and new TLS files 
 Of the first 10,000 schedules of the namespace, it reports those that are stuck or overdue. With an operator's token and without
 --namespace, the dead tasks are those of all namespaces, and the schedules those of the namespace default.
 
-If servers share a Redis, it also checks that each shard has an owner and each server its own name, and lets the server examine
-the Redis with its own settings, as foliot doctor redis does. Lateness and overdue tasks are those of the one server that
-answers. While the store is unavailable, nothing is known about tasks.
+If servers share a Redis or PostgreSQL, it also checks that each shard has an owner and each server its own name, and lets the
+server examine the store with its own settings, as foliot doctor redis and foliot doctor postgres do. Lateness and overdue tasks
+are those of the one server that answers. While the store is unavailable, nothing is known about tasks.
 
 Each finding is a line, or an object with -o json. The command exits with 1 if a finding is bad.
 

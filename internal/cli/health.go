@@ -44,6 +44,9 @@ func (c *healthCmd) Run(ctx context.Context, con *console.Console, calls *connec
 	if calls.Typed["server"] {
 		return usage.Errorf("--server", "this command checks only the server on this machine that --listen or --config describes; `foliot doctor --server URL` examines another server")
 	}
+	if calls.Server != "" {
+		con.Notef("FOLIOT_SERVER changes nothing: this command checks the server on this machine that --listen or --config describes")
+	}
 	pair, err := connect.ClientCertificate("--client-cert", calls.ClientCert, "--client-key", calls.ClientKey)
 	if err != nil {
 		return err

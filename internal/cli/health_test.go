@@ -36,6 +36,8 @@ func TestHealthAsksTheServerOfTheSameConfiguration(t *testing.T) {
 // ignored.
 func TestHealthRefusesAServerAndNamesTheRemedyForTLS(t *testing.T) {
 	wants(t, exit.Usage, "--listen or --config", "foliot doctor --server URL")(newSession(t).runBare("health", "--server", "https://localhost:9999"))
+	t.Setenv("FOLIOT_SERVER", "https://localhost:9999")
+	wants(t, exit.Failure, "FOLIOT_SERVER changes nothing")(newSession(t).runBare("health", "--listen", "127.0.0.1:1"))
 	files := servertest.NewAuthority(t).Files(servertest.InAYear())
 	p := serveHere(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
 	_, addr, _ := strings.Cut(p.url, "://")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -20,6 +21,11 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		options.ValueFormatter = firstSentence
 	} else {
 		command.Flags, root.Flags = append(command.Flags, root.Flags...), nil
+		if command.Parent.Name == "postgres" { // it accepts a configuration file, and uses only the store in it
+			command.Flags = slices.DeleteFunc(slices.Clone(command.Flags), func(f *kong.Flag) bool {
+				return f.Group != nil && strings.HasPrefix(f.Group.Key, "serve-") && f.Name != "config" && f.Name != "store"
+			})
+		}
 		if names := otherNames(command); names != "" {
 			command.Detail = strings.TrimSpace(command.Detail + "\n\n" + names)
 		}

@@ -78,6 +78,9 @@ func TestAMigrationThatIsKilledContinues(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &reply); err != nil || code != exit.OK || reply.Tasks != 5001 {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
 	}
+	_, err := redistest.Command(t.Context(), r.Addr, "FLUSHALL")
+	fatal.If(t, err)
+	wants(t, exit.OK, dir+" is open again", "empty it: redis-cli --scan --pattern")(s.runBare("migrate", "--from", dir, "--to", url, "--undo"))
 }
 
 func TestMigrateRefusesWhatIsNoStore(t *testing.T) {

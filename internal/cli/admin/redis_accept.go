@@ -49,7 +49,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console.Console, parsed *
 		return err
 	}
 	person := ctx // a user may take longer than the time limit for Redis
-	ctx, stop := context.WithTimeout(ctx, doctor.RedisTime)
+	ctx, stop := context.WithTimeout(ctx, doctor.StoreTime)
 	defer stop()
 	var refused error
 	found, err := redisstore.AcceptLoss(ctx, settings, func(f *redisstore.Found) error {

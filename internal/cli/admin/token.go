@@ -93,14 +93,14 @@ func printToken(con *console.Console, made admin.Token, first bool) error {
 	return nil
 }
 
-// withRedis is the remedy if the store has no data directory.
-const withRedis = "make a token with `(umask 077; foliot token generate > FILE)`, and pass it to each server with --bootstrap-token-file FILE"
+// withoutData is the remedy if the store has no data directory.
+const withoutData = "make a token with `(umask 077; foliot token generate > FILE)`, and pass it to each server with --bootstrap-token-file FILE"
 
 // offline creates the token in a data directory that no server has open.
 func (c *tokenCreateCmd) offline(ctx context.Context, con *console.Console) (err error) {
 	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
-		err = flags.CheckStore(withRedis)
+		err = flags.CheckStore(withoutData)
 	}
 	if err == nil {
 		err = fileaccess.CloseDataDir("--data", dir)
@@ -219,7 +219,7 @@ replaced. If the token leaked, pass --children to revoke them too.
 
 A server that had a token stays closed to requests without one, even if its last token is revoked. Without an operator's token
 of scope admin, the server cannot be managed. So the last such token is revoked only after a confirmation, or with --yes. While
-the server is stopped, foliot token create --data creates another one, unless the store is a Redis.
+the server is stopped, foliot token create --data creates another one, unless the store is a Redis or PostgreSQL.
 
 To rotate a token: create a new one, pass it to its users, check in foliot token ls that the old one is not used any more, and
 revoke the old one.
@@ -251,7 +251,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console.Console, api *cli
 // confirmation.
 func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console.Console, api *client.Client, id string) (*admin.Token, error) {
 	if !c.Yes {
-		err := con.Confirm(ctx, "revoke %s, the last valid operator's token of scope admin? Then no token can manage the server. With a data directory, you can stop the server and create another with `foliot token create --data`. With a Redis this is final.", id)
+		err := con.Confirm(ctx, "revoke %s, the last valid operator's token of scope admin? Then no token can manage the server. With a data directory, you can stop the server and create another with `foliot token create --data`. With a Redis or PostgreSQL this is final.", id)
 		if err != nil {
 			return nil, err
 		}

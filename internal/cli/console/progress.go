@@ -38,6 +38,13 @@ func NewProgress(con *Console, verb string, size int64) *Progress {
 	return p
 }
 
+// Begin begins another part of the work, and counts from 0.
+func (p *Progress) Begin(verb string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.verb, p.tasks, p.bytes, p.began, p.printed = verb, 0, 0, time.Now(), time.Now()
+}
+
 // Add records that n more tasks are done.
 func (p *Progress) Add(n int) {
 	p.mu.Lock()

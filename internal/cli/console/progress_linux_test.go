@@ -37,6 +37,21 @@ func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
 	return master, slave
 }
 
+func TestProgressCountsEachPartOfTheWorkAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown strings.Builder
+		p := NewProgress(New(nil, io.Discard, &shown, false), "copied", -1)
+		p.Add(1000)
+		time.Sleep(time.Minute)
+		p.Begin("compared")
+		time.Sleep(10 * time.Second)
+		p.Add(100)
+		if want := "compared 100 tasks, 10 a second\n"; shown.String() != want {
+			t.Errorf("it shows %q, want %q", shown.String(), want)
+		}
+	})
+}
+
 func TestProgressFitsIntoOneLineOfATerminal(t *testing.T) {
 	for _, columns := range []uint16{80, 120} {
 		master, slave := terminal(t, columns)

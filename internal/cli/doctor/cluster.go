@@ -47,7 +47,7 @@ func (r *Report) servers(ctx context.Context, api *client.Client) (shared bool, 
 	return c.Store == "shared", nil
 }
 
-// store reports the findings of the server about its disk or its Redis, and
+// store reports the findings of the server about its directory, Redis or PostgreSQL, and
 // about its TLS files.
 func (r *Report) store(ctx context.Context, api *client.Client) {
 	all, err := admin.New(api).ExamineStore(ctx)
@@ -58,7 +58,7 @@ func (r *Report) store(ctx context.Context, api *client.Client) {
 	case errors.Is(err, client.ErrForbidden):
 		r.add("store", true, "visible only with an operator's token (%s)", r.why(err))
 	case err != nil:
-		r.add("store", false, "the server cannot examine its store (%s): foliot doctor redis URL examines a Redis directly", r.why(err))
+		r.add("store", false, "the server cannot examine its store (%s): foliot doctor redis URL and foliot doctor postgres URL examine a store directly", r.why(err))
 	}
 	for _, found := range all {
 		r.add(found.Check, found.OK, "%s", found.Says)

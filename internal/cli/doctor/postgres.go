@@ -9,7 +9,7 @@ import (
 
 // Postgres examines the PostgreSQL that settings name, as foliot serve would use it.
 func Postgres(ctx context.Context, settings pgstore.Config, f *Report) error {
-	ctx, stop := context.WithTimeout(ctx, RedisTime)
+	ctx, stop := context.WithTimeout(ctx, StoreTime)
 	defer stop()
 	list, err := pgcheck.Examine(ctx, settings, "this machine's clock")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
-// RedisTime is the time limit for examining a Redis.
-const RedisTime = 30 * time.Second
+// StoreTime is the time limit for examining a Redis or PostgreSQL.
+const StoreTime = 30 * time.Second
 
 // Redis examines the Redis servers that u names, as foliot serve would use them
 // with these settings.
 func Redis(ctx context.Context, u *redisurl.URL, settings redisstore.Config, f *Report) error {
-	ctx, stop := context.WithTimeout(ctx, RedisTime)
+	ctx, stop := context.WithTimeout(ctx, StoreTime)
 	defer stop()
 	x, err := redisstore.Examine(ctx, settings)
 	if err != nil {

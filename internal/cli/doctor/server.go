@@ -191,7 +191,7 @@ func (r *Report) lateness(l admin.Lateness) {
 		advice = fmt.Sprintf("; too few attempts to judge: %d", l.Count)
 	case l.P99 > lateBound:
 		inTime = false
-		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a slow disk or Redis, or a busy machine: foliot top shows more", lateBound)
+		advice = fmt.Sprintf("; a p99 above %v can come from a restart, a slow disk, Redis or PostgreSQL, or a busy machine: foliot top shows more", lateBound)
 	}
 	r.add("lateness", inTime, "in the last minute: %s over %s%s", wording.Lateness(l), wording.Count(l.Count, "attempt"), advice)
 }

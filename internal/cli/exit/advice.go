@@ -37,7 +37,7 @@ func advice(err error) string {
 	switch {
 	case errors.As(err, &unparsed):
 		return "; " + unparsed.hint
-	case errors.As(err, &noReply) && errors.As(err, &unknown): // --ca-cert does not apply to a Redis
+	case errors.As(err, &noReply) && errors.As(err, &unknown): // --ca-cert does not apply to a store
 		return ": set --ca-cert or FOLIOT_CA_CERT to the certificate of your own authority"
 	case errors.As(err, &noReply) && errors.As(err, &otherName):
 		return ": set --server or FOLIOT_SERVER to a name that the certificate has"

@@ -71,15 +71,15 @@ func (c *Migrate) Run(ctx context.Context, con *console.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	bar := console.NewProgress(con, "copied and compared", -1)
-	m := migration.Migration{From: from, To: to, Progress: bar.Add}
+	bar := console.NewProgress(con, "copied", -1)
+	m := migration.Migration{From: from, To: to, Progress: bar.Add, Compares: func() { bar.Begin("compared") }}
 	moved, done, began := migration.Contents{}, "moved", time.Now()
 	switch {
 	case c.Undo:
 		if err := m.Undo(ctx); err != nil {
 			return err
 		}
-		return con.Resultf(migrateReply{From: from.Name, To: to.Name}, "%s is open again; delete the contents of %s before you use that", from.Name, to.Name)
+		return con.Resultf(migrateReply{From: from.Name, To: to.Name}, "%s is open again; before you use %s, empty it: %s", from.Name, to.Name, emptying(c.To))
 	case c.DryRun:
 		done, err = "would move", m.Check(ctx)
 		if err == nil {
@@ -100,6 +100,17 @@ func (c *Migrate) Run(ctx context.Context, con *console.Console) (err error) {
 	}
 	return con.Resultf(migrateReply{from.Name, to.Name, tasks, schedules, moved.Checksum},
 		"%s %s%s from %s to %s", done, wording.Count(tasks, "task"), wording.AndSchedules(int(schedules)), from.Name, to.Name)
+}
+
+// emptying returns the command that empties a store.
+func emptying(store string) string {
+	switch {
+	case redisurl.Is(store):
+		return "redis-cli --scan --pattern 'foliot:*' | xargs redis-cli unlink, with its prefix if that is not foliot"
+	case config.SharedStore(store) != "":
+		return "DROP SCHEMA with the name of the schema and CASCADE, and then foliot postgres migrate"
+	}
+	return "rm -r " + store
 }
 
 // open opens a store as a process that is no node of it.

@@ -22,7 +22,8 @@ type Store struct {
 // Migration moves the contents of From into To. This process must be no node of them.
 type Migration struct {
 	From, To Store
-	Progress func(n int) // is called after n more records were copied, or read in the target
+	Progress func(n int) // is called after n more records were copied, and later compared
+	Compares func()      // is called between the two; nil means that nothing needs to know
 }
 
 var (
@@ -66,6 +67,9 @@ func (m *Migration) Run(ctx context.Context) (Contents, error) {
 	}
 	if err != nil {
 		return Contents{}, err
+	}
+	if m.Compares != nil {
+		m.Compares()
 	}
 	target, err := m.read(ctx, m.To, nil)
 	switch {

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -49,6 +50,12 @@ func TestThroughAPooler(t *testing.T) {
 		j.Await(t, `level=INFO msg="a pooler drops the messages of the other nodes`)
 		if !s.pooled || s.listeners.hears.Load() || s.Standing().Postgres.NotListening {
 			t.Error("the pooler was not noticed")
+		}
+	})
+	t.Run("refusal", func(t *testing.T) {
+		_, err := Open(t.Context(), Config{URL: pooler + "&geqo=off"})
+		if err == nil || !strings.Contains(err.Error(), "a pooler such as PgBouncer refuses this") {
+			t.Error("the error of a pooler is explained as", err)
 		}
 	})
 }
