@@ -54,7 +54,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 		if err != nil || n == limit || !all {
 			return n, err
 		}
-		if _, err := s.pool.Exec(ctx, "DELETE FROM foliot.permit WHERE ends <= extract(epoch FROM clock_timestamp()) * 1000000", s.schema); err != nil {
+		const unused = "DELETE FROM foliot.permit WHERE ends <= extract(epoch FROM clock_timestamp()) * 1000000 RETURNING 1::bigint"
+		if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: unused}); err != nil {
 			return n, err
 		}
 		trimmed, err := s.sweepLog(ctx, now, limit-n)

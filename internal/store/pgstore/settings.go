@@ -225,7 +225,7 @@ func (s *Store) sweepLog(ctx context.Context, now task.Millis, limit int) (int, 
 		n++
 	}
 	if err == nil && n > 0 {
-		_, err = s.pool.Exec(ctx, "DELETE FROM foliot.audit WHERE seq <= $1", s.schema, int64(entries[n-1].Seq))
+		_, err = transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: "DELETE FROM foliot.audit WHERE seq <= $1 RETURNING 1::bigint", args: []any{int64(entries[n-1].Seq)}})
 	}
 	return n, err
 }

@@ -51,6 +51,10 @@ func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 	if err := create(t.Context()); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "waits for a standby") {
 		t.Errorf("a repeated create ended with %v", err)
 	}
+	psql("SET synchronous_commit = off; INSERT INTO permit VALUES ('a', '{}', 0)")
+	if _, err := s.Sweep(t.Context(), 1000, 10); err != nil || psql("SELECT count(*) FROM permit") != "0" { // it waits for none
+		t.Errorf("a sweep ended with %v", err)
+	}
 	waiting := func() string { return psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") }
 	ended := make(chan error, 1)
 	go func() {
