@@ -574,6 +574,15 @@ func TestARefusedPutBecomesADeadTask(t *testing.T) {
 			}
 		}
 	}
+	died = 0
+	f.ask("put('a', kind => 'k', delay => '1 h', namespace => 'shop')")
+	spec := tasktest.Spec("a", task.CeilMillis(time.Now()))
+	spec.Key = key("a")
+	f.change(task.Replace{Spec: spec})
+	f.applied()
+	if died != 1 {
+		t.Errorf("a change by the API that writes a refused put reports %d deaths", died)
+	}
 	f.checkCounts()
 }
 

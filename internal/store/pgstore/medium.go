@@ -266,6 +266,9 @@ func split(steps []*step) (extensions, others []*step) {
 func (m *medium) kept(st *step) (entries []task.Entry) {
 	if !m.foreign { // otherwise it counts when the owner reads the news
 		entries = st.Kept(&m.Call, true)
+		if t := st.Old.Task; st.Pend != nil && t != nil && t != st.Stored && t.State == task.Dead && m.config.OnReap != nil { // a put was refused
+			m.config.OnReap([]*task.Task{t})
+		}
 	}
 	if t := st.Decision.Task; !m.foreign && t != nil && t.State == task.Running && (st.Kind == store.Claim || st.Kind == store.Extension) {
 		m.claimed.Set(st.Key, sqltask.Record{Task: t.WithoutBody(), Stamp: st.Extra.after.Stamp, Inline: st.Extra.after.Inline})

@@ -63,9 +63,6 @@ func (s *Store) applySome(ctx context.Context, keys []task.Key, kind store.Kind)
 		replies = slices.Repeat([]store.Reply{{Err: err}}, len(steps))
 	}
 	for i, r := range replies {
-		if t := r.Task; r.Err == nil && t != nil && t.State == task.Dead && t.Reason == task.ReasonRefused && s.config.OnReap != nil {
-			s.config.OnReap([]*task.Task{t})
-		}
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) {
 			s.unapplied.Defer(sqltask.Key(keys[i]))
 			err = r.Err
