@@ -77,12 +77,12 @@ func TestATransactionOnASilentServerEnds(t *testing.T) {
 	fatal.If(t, Migrate(t.Context(), server.URL()))
 	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
 	defer func() { fatal.If(t, s.Close()) }()
-	s.silent = 50 * time.Millisecond
 	create := func() error {
 		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
 		return err
 	}
 	fatal.If(t, create())
+	s.silent = 50 * time.Millisecond
 	server.Pause()
 	_, err := transact(t.Context(), s, pgx.RowTo[int64], change{how: synced, sql: "SELECT 1::bigint"})
 	server.Resume()
