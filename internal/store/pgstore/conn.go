@@ -165,6 +165,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
 	}
 	notice := c.ConnConfig.OnNotice
+	c.PingTimeout = time.Second // a server that stands still would keep its connections in the pool
 	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > pingAfter }
 	c.ConnConfig.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
@@ -312,13 +313,16 @@ func transact[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], ch ch
 		}
 		return run(ctx, s, tx, scan, ch.sql, ch.args...)
 	}
-	pool := s.pool
-	if ch.how == synced {
-		pool = s.commits
-	}
-	return apart(ctx, s, pool, func(ctx context.Context, c *pgxpool.Conn) ([]T, error) {
+	return apart(ctx, s, s.poolOf(ch.how), func(ctx context.Context, c *pgxpool.Conn) ([]T, error) {
 		return transactOn(ctx, s, c, scan, ch)
 	})
+}
+
+func (s *Store) poolOf(how commit) *pgxpool.Pool {
+	if how == synced {
+		return s.commits
+	}
+	return s.pool
 }
 
 // apart uses a connection. If ctx ends, the use goes on, because a COMMIT must not be

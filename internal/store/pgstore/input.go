@@ -15,8 +15,11 @@ import (
 // user's transaction it would plan a write for several milliseconds each time.
 func inputOf[T any]() string {
 	var args, names []string
-	for i, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		args = append(args, fmt.Sprintf("(SELECT $%d::%s[])", i+1, types[strings.TrimPrefix(f.Type.String(), "*")]))
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if !f.IsExported() {
+			continue
+		}
+		args = append(args, fmt.Sprintf("(SELECT $%d::%s[])", len(args)+1, types[strings.TrimPrefix(f.Type.String(), "*")]))
 		names = append(names, strings.ToLower(f.Name))
 	}
 	return fmt.Sprintf("unnest(%s) WITH ORDINALITY AS u(%s, ord)", strings.Join(args, ", "), strings.Join(names, ", "))
@@ -28,6 +31,9 @@ var types = map[string]string{"bool": "bool", "int16": "smallint", "int32": "int
 func columns[T any](rows []T, others ...any) (args []any) {
 	of, row := reflect.ValueOf(rows), reflect.TypeFor[T]()
 	for f := range row.NumField() {
+		if !row.Field(f).IsExported() {
+			continue
+		}
 		column := reflect.MakeSlice(reflect.SliceOf(row.Field(f).Type), len(rows), len(rows))
 		for i := range rows {
 			column.Index(i).Set(of.Index(i).Field(f))

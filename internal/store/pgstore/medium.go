@@ -222,13 +222,12 @@ func (m *medium) writeSteps(ctx context.Context, steps []*step, write func(conte
 
 // end ends the writes of steps.
 func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
-	var entries []task.Entry
 	for i, st := range steps {
 		e := kernel.ReadAgain
 		switch endings[i] {
 		case written:
 			st.End(kernel.Written, sqltask.Record{}, false)
-			entries = append(entries, m.kept(st)...)
+			m.kept(st)
 			continue
 		case skipped:
 			if err := m.locked(ctx, st); err != nil {
@@ -245,9 +244,6 @@ func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 		m.claimed.Drop(st.Key)
 		st.End(e, sqltask.Record{}, false)
 	}
-	if !m.foreign { // otherwise the owners read the news after the commit
-		m.added(entries)
-	}
 }
 
 // split returns the extensions among steps, and the others.
@@ -262,10 +258,10 @@ func split(steps []*step) (extensions, others []*step) {
 	return extensions, others
 }
 
-// kept records that st was written, and returns the entries that it added to lanes.
-func (m *medium) kept(st *step) (entries []task.Entry) {
+// kept records that st was written.
+func (m *medium) kept(st *step) {
 	if !m.foreign { // otherwise it counts when the owner reads the news
-		entries = st.Kept(&m.Call, true)
+		st.Kept(&m.Call, true)
 		if t := st.Old.Task; st.Pend != nil && t != nil && t != st.Stored && t.State == task.Dead && m.config.OnReap != nil { // a put was refused
 			m.config.OnReap([]*task.Task{t})
 		}
@@ -275,5 +271,4 @@ func (m *medium) kept(st *step) (entries []task.Entry) {
 	} else {
 		m.claimed.Drop(st.Key)
 	}
-	return entries
 }

@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +73,57 @@ func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 	}
 }
 
+// If a create is committed after its caller has left, or with an error, its node finds the
+// task all the same: a node reads only the news of others.
+func TestATaskIsFoundAlthoughItsCallerHasLeft(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	psql := func(sql string) string {
+		t.Helper()
+		out, err := pgtest.Psql(t.Context(), server.URL(), sql)
+		fatal.If(t, err)
+		return out
+	}
+	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel, Shared: store.Shared{Node: "a"}})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	redistest.Until(t, "the node owns all shards", func() bool { return len(s.member.Owned()) == int(s.shards) })
+	now := task.CeilMillis(s.Latest())
+	found := func(name string) bool {
+		heads, err := store.LaneHeads(t.Context(), s, now)
+		fatal.If(t, err)
+		for _, h := range heads {
+			entries, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 9}})
+			fatal.If(t, err)
+			if slices.ContainsFunc(entries[0], func(e task.Entry) bool { return e.Name == name }) {
+				return true
+			}
+		}
+		return false
+	}
+	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+	psql("SELECT pg_reload_conf()")
+	for i, end := range []string{
+		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", // with a warning
+		"ALTER SYSTEM RESET synchronous_standby_names",
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := s.Transit(ctx, now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(fmt.Sprint(i), now)}}))
+			left <- err
+		}()
+		redistest.Until(t, "the COMMIT waits", func() bool { return psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1" })
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call ended with %v", err)
+		}
+		psql(end)
+		psql("SELECT pg_reload_conf()")
+		redistest.Until(t, "the node finds the task", func() bool { return found(fmt.Sprint(i)) })
+	}
+}
+
 // A transaction on a server that stands still ends, and a later one has another connection.
 func TestATransactionOnASilentServerEnds(t *testing.T) {
 	server := pgtest.New(t)
@@ -91,6 +144,36 @@ func TestATransactionOnASilentServerEnds(t *testing.T) {
 	}
 	s.silent = statementEnds
 	fatal.If(t, create())
+}
+
+// A write that finds an unused connection to a server that stands still does not wait for it.
+func TestAnUnusedConnectionToASilentServerIsGivenUp(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	create := func() error {
+		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
+		return err
+	}
+	fatal.If(t, create())
+	used := time.Now()
+	redistest.Until(t, "the connection is tested before its next use", func() bool { return time.Since(used) > pingAfter })
+	server.Pause()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = s.together.Do(context.Background(), nil, class{how: synced})
+	}()
+	redistest.Until(t, "the write ends", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	server.Resume()
 }
 
 // The role, the database or a program can have another default isolation, with a snapshot

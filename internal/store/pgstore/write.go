@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/store/kernel"
@@ -118,7 +119,31 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 	if c.foreign { // this process reads the news too
 		node = ""
 	}
-	return transact(ctx, s, pgx.RowTo[ending], change{c.how, c.alone, slices.Compact(locks), sql, columns(rows, int64(c.clock), node, c.version)})
+	ch := change{c.how, c.alone, slices.Compact(locks), sql, columns(rows, int64(c.clock), node, c.version)}
+	if c.foreign { // the owners read the news after the commit
+		return transact(ctx, s, pgx.RowTo[ending], ch)
+	}
+	return apart(ctx, s, s.poolOf(c.how), func(ctx context.Context, conn *pgxpool.Conn) ([]ending, error) {
+		endings, err := transactOn(ctx, s, conn, pgx.RowTo[ending], ch)
+		s.added(entriesOf(rows, endings))
+		return endings, err
+	})
+}
+
+// entriesOf returns the entries that rows add to lanes. It is called even if the caller has
+// left, or the COMMIT ended with an error and may have been made: this process reads only
+// the news of others.
+func entriesOf(rows []sqltask.Row, endings []ending) (entries []task.Entry) {
+	of := -1 // the step of a row
+	for i := range rows {
+		if rows[i].Parent == 0 {
+			of++
+		}
+		if e := rows[i].Entry(); e != nil && of < len(endings) && endings[of] == written {
+			entries = append(entries, *e)
+		}
+	}
+	return entries
 }
 
 // lockNamespace returns the number of the lock that the removal of a namespace holds,

@@ -28,7 +28,12 @@ type Row struct {
 	Earliest, Until  int64
 	News             string
 	Home             *string // of a new record: the field of its namespace's setting
+
+	entry *task.Entry // see Entry
 }
+
+// Entry returns the entry that the row adds to a lane, nil for none.
+func (r *Row) Entry() *task.Entry { return r.entry }
 
 // The changes of the body and of the lease.
 const (
@@ -52,7 +57,8 @@ type Delta struct {
 
 // Of returns the row that replaces old by t, nil for no record, with a new stamp.
 func Of(key task.Key, old *Record, t *task.Task, shards int) Row {
-	r := Row{Key: Key(key), Shard: Shard(key, shards), Stamp: rand.Int64(), Bodies: drop, News: newsOf(old.Written(), t)}
+	r := Row{Key: Key(key), Shard: Shard(key, shards), Stamp: rand.Int64(), Bodies: drop}
+	r.News, r.entry = newsOf(old.Written(), t)
 	if old.Task != nil {
 		r.Old = &old.Stamp
 	} else if key.Namespace != task.DefaultNamespace {
@@ -109,8 +115,8 @@ func leaseOf(t *task.Task) *task.Lease {
 	return t.Lease
 }
 
-// newsOf returns the news of a change.
-func newsOf(old, t *task.Task) string {
+// newsOf returns the news of a change, and their entry.
+func newsOf(old, t *task.Task) (string, *task.Entry) {
 	var n News
 	kernel.EachDelta(old, t, func(q task.QueueKey, c task.Counts) {
 		if c != (task.Counts{}) && !q.OfOccurrences() {
@@ -121,8 +127,8 @@ func newsOf(old, t *task.Task) string {
 		n.Entry = &e
 	}
 	if n.Deltas == nil && n.Entry == nil {
-		return ""
+		return "", nil
 	}
 	text, _ := json.Marshal(n) // it can always be encoded
-	return string(text)
+	return string(text), n.Entry
 }
