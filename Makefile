@@ -286,3 +286,13 @@ bench-compare: ## measure the server of this tree and of REF in turn, and print 
 .PHONY: battery-redis
 battery-redis: tooled ## nodes on Redis under kill -9, SIGSTOP, restarts and failovers, with a redis-server of the system (15 minutes; ARGS=-full: 3 hours)
 	@$(GO) run ./test/battery $(ARGS) redis
+
+.PHONY: battery-postgres
+battery-postgres: tooled ## nodes on PostgreSQL under kill -9, failovers and transactions of users, with the PostgreSQL of the system (ARGS=-full: hours)
+	@$(GO) run ./test/battery $(ARGS) postgres
+
+.PHONY: battery-patroni
+battery-patroni: tooled ## nodes on three servers of PostgreSQL that Patroni and etcd manage: kill -9 and SIGSTOP of the primary (2 minutes; ARGS='-failovers 50')
+	@for need in patroni/patroni etcd/etcd-server; do command -v "$${need%/*}" >/dev/null || \
+		{ echo "make: $${need%/*} is missing: install it: apt-get install $${need#*/}" >&2; exit 1; }; done
+	@$(GO) run ./test/battery $(ARGS) postgres-patroni

@@ -90,10 +90,11 @@ var postgresScenarios = []scenario{
 }
 
 // measurements run only if they are named, because they measure more than they
-// check.
+// check, or need programs that few machines have.
 var measurements = []scenario{
 	{"life", "each step of a task's life with a directory: processor time, bytes written, memory; and the mechanisms without Foliot", life.OnDirectory},
 	{"life-redis", "the same on a Redis", life.OnRedis},
+	{"postgres-patroni", "three servers under Patroni and etcd: -failovers times kill -9 of the primary, a fifth as often SIGSTOP of it, and of its Patroni alone, once of etcd: lost, late", postgres.Patroni},
 	{"clients", "creates a second of one Go client next to an empty net/http server, latencies, and a request that stalls", clients.Speed},
 }
 

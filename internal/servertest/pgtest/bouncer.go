@@ -66,7 +66,7 @@ server_idle_timeout = 2
 `, s.dir, s.port, dir)
 	fatal.If(t, os.WriteFile(filepath.Join(dir, "ini"), []byte(config), 0o644))            //nolint:gosec // PgBouncer reads it as another user
 	fatal.If(t, os.WriteFile(filepath.Join(dir, "users"), []byte(`"postgres" ""`), 0o644)) //nolint:gosec // also
-	attr, err := attributes(dir)
+	attr, err := Attributes(dir)
 	fatal.If(t, err)
 	log, err := os.Create(filepath.Join(dir, "log")) //nolint:gosec // a directory of the test
 	fatal.If(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-func attributes(string) (*syscall.SysProcAttr, error) { return redistest.ChildAttr(), nil }
+func Attributes(string) (*syscall.SysProcAttr, error) { return redistest.ChildAttr(), nil }
 
 // Kill ends the postmaster, and all others end when they notice that.
 func (s *Server) Kill() {

@@ -16,10 +16,10 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 )
 
-// attributes returns those of a server's processes, which keep their data in
+// Attributes returns those of a server's processes, which keep their data in
 // dir. PostgreSQL refuses to run as root, so if this process is root, the user
 // postgres runs them and gets dir.
-func attributes(dir string) (*syscall.SysProcAttr, error) {
+func Attributes(dir string) (*syscall.SysProcAttr, error) {
 	attr := redistest.ChildAttr()
 	if os.Getuid() != 0 {
 		return attr, nil

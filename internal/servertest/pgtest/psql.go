@@ -13,7 +13,7 @@ import (
 // rows of the last one: a line for each, with | between the columns. It is only
 // for the management of tests: the code under test has a real client.
 func Psql(ctx context.Context, url, sql string) (string, error) {
-	bin, err := binaries()
+	bin, err := Binaries()
 	if err != nil {
 		return "", err
 	}

@@ -23,7 +23,7 @@ const RequireEnv = "FOLIOT_REQUIRE_POSTGRES"
 // Need skips the test if no PostgreSQL is installed.
 func Need(t testing.TB) {
 	t.Helper()
-	_, err := binaries()
+	_, err := Binaries()
 	switch {
 	case err == nil:
 	case os.Getenv(RequireEnv) != "":
@@ -33,9 +33,9 @@ func Need(t testing.TB) {
 	}
 }
 
-// binaries returns the directory of PostgreSQL's programs, which Debian does not
+// Binaries returns the directory of PostgreSQL's programs, which Debian does not
 // put into PATH. If it has several versions, the newest is used.
-func binaries() (string, error) {
+func Binaries() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		path, err = filepath.EvalSymlinks(path) // psql lies beside the program, but not always beside a link
 		return filepath.Dir(path), err
@@ -62,7 +62,7 @@ type Server struct {
 // answers. Settings such as "work_mem=1MB" follow the default ones; for TCP, set
 // listen_addresses, and port to a free one. The caller must close the result.
 func Start(settings ...string) (*Server, error) {
-	bin, err := binaries()
+	bin, err := Binaries()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func Start(settings ...string) (*Server, error) {
 // initialize makes the data, which takes half a second. If the machine fails
 // then, the test has failed too, so initdb need not sync.
 func (s *Server) initialize() (err error) {
-	if s.attr, err = attributes(s.dir); err != nil {
+	if s.attr, err = Attributes(s.dir); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(context.Background(), redistest.Patience)

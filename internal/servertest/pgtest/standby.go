@@ -24,7 +24,7 @@ func (s *Server) Standby(name string) (*Server, error) {
 	for _, setting := range s.settings {
 		b.settings = append(b.settings, strings.Replace(setting, "unix_socket_directories="+s.dir, "unix_socket_directories="+b.dir, 1))
 	}
-	if b.attr, err = attributes(b.dir); err == nil {
+	if b.attr, err = Attributes(b.dir); err == nil {
 		err = b.Copy(s, name)
 	}
 	if err != nil {

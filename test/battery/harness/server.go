@@ -36,7 +36,7 @@ type Server struct {
 
 // NewServer prepares a server in a directory of its own.
 func NewServer(binary, dir string, flags ...string) (*Server, error) {
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +47,9 @@ func NewServer(binary, dir string, flags ...string) (*Server, error) {
 	return &Server{Binary: binary, Addr: addr, Dir: filepath.Join(dir, "data"), Log: log, Flags: flags}, nil
 }
 
-// freeAddr returns a free loopback address. The server uses it again after each
+// FreeAddr returns a free loopback address. The server uses it again after each
 // kill, so it cannot choose one by itself.
-func freeAddr() (string, error) {
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
