@@ -46,7 +46,7 @@ func (s *sharing) Shards(context.Context) ([]store.Shard, error) {
 
 func (s *sharing) Standing() store.Standing {
 	st := s.Store.Standing()
-	st.Shards = 4
+	st.Shards, st.Nodes = 4, 2
 	return st
 }
 
