@@ -82,8 +82,10 @@ func startPatroni(ctx context.Context, t *harness.Run) (etcd *member, servers cl
 	}
 	etcd = newMember(t, "etcd")
 	client, peer := "http://"+etcd.addr, "http://"+etcd.rest
-	etcd.args = []string{"etcd", "--data-dir", "data", "--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer, "--enable-v2"}
+	etcd.args = []string{
+		"etcd", "--data-dir", "data", "--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer, "--enable-v2",
+	}
 	etcd.start()
 	t.Cleanup(func() { append(servers, etcd).close() })
 	for _, name := range names {
