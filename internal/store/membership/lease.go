@@ -20,7 +20,8 @@ func (m *Member) release(ctx context.Context, shards []int) bool {
 		m.disown(i, claimState{since: now, until: now.Add(m.config.Heartbeat)})
 	}
 	failed, first := 0, error(nil)
-	for _, g := range m.lease(ctx, giveBack, shards) {
+	for n, g := range m.lease(ctx, giveBack, shards) {
+		m.listed(shards[n], g.Err != nil)
 		if g.Err != nil {
 			failed, first = failed+1, cmp.Or(first, g.Err)
 		}
@@ -44,6 +45,7 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 		i := shards[n]
 		if g.Err != nil {
 			failed, first = failed+1, cmp.Or(first, fmt.Errorf("shard %d: %w", i, g.Err))
+			m.listed(i, true) // the call may have been made
 			continue
 		}
 		if h := m.accept(i, g, sent); h != nil && !h.Ready.Load() {
@@ -68,6 +70,7 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 			m.lost.Add(1)
 		}
 		m.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
+		m.listed(i, false)
 		return nil
 	}
 	h := m.owned[i].Load()
@@ -89,7 +92,11 @@ func (m *Member) extend(h *Owned, sent time.Time) {
 	until := m.instant(end)
 	h.until.Store(&until)
 	m.states[h.Shard] = claimState{held: true, since: sent, until: end}
+	m.listed(h.Shard, true)
 }
+
+// listed records whether the registry may have this process as the owner of shard i.
+func (m *Member) listed(i int, may bool) { m.states[i].listed = may && m.config.BeatRenews }
 
 // renewed records what a heartbeat that was sent at sent did to the leases.
 func (m *Member) renewed(found Found, sent time.Time) {

@@ -304,5 +304,6 @@ func (m *Member) disown(i int, state claimState) {
 		}
 		h.Lowwater.Leave()
 	}
+	state.listed = m.states[i].listed
 	m.states[i] = state
 }

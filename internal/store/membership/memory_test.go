@@ -29,6 +29,7 @@ type memory struct {
 	news   map[int]func()
 	sums   map[string][]byte // published
 	lapsed map[string]bool   // processes that lost a shard since their last heartbeat, if renews
+	moved  map[string]bool   // processes whose next heartbeat finds a crash of the registry, if renews
 	next   int
 }
 
@@ -38,7 +39,7 @@ type held struct {
 }
 
 func newMemory(shards int) *memory {
-	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}, sums: map[string][]byte{}, lapsed: map[string]bool{}}
+	return &memory{peers: map[string]Peer{}, leases: make([]held, shards), calls: map[string]int{}, news: map[int]func(){}, sums: map[string][]byte{}, lapsed: map[string]bool{}, moved: map[string]bool{}}
 }
 
 func (m *memory) nowLocked() time.Time { return time.Now().Add(m.ahead) }
@@ -77,6 +78,12 @@ func (l *link) setCut(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = cut
+}
+
+func (l *link) setBarred(barred bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.barred = barred
 }
 
 func (l *link) freeze() {
@@ -120,11 +127,12 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 		if m.peers[me.Name] = me; old.Nonce != me.Nonce {
 			n.Found = Moved
 		} else if m.renews {
-			if m.lapsed[me.Process()] {
+			if m.lapsed[me.Process()] || m.moved[me.Process()] {
 				n.Found = Moved
 			}
 			m.renewLocked(me.Process(), lease)
 		}
+		delete(m.moved, me.Process())
 		delete(m.lapsed, me.Process())
 	}
 	n.Now = now
@@ -288,6 +296,15 @@ func (m *memory) counted() (leases, calls int) {
 		}
 	}
 	return leases, calls
+}
+
+// crash loses nothing, but the heartbeats of all nodes find it.
+func (m *memory) crash() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.peers {
+		m.moved[p.Process()] = true
+	}
 }
 
 // step sets the registry's clock.

@@ -38,7 +38,7 @@ func faults(t *testing.T, r *rand.Rand, renews bool) {
 	const shards = 64
 	m := newMemory(shards)
 	m.renews = renews
-	var nodes, frozen, cut []*node
+	var nodes, frozen, cut, barred []*node
 	add := func() { nodes = append(nodes, start(m, fmt.Sprint("node-", len(nodes)))) }
 	for range 5 {
 		add()
@@ -54,7 +54,7 @@ func faults(t *testing.T, r *rand.Rand, renews bool) {
 	pick := func(from []*node) int { return r.IntN(len(from)) }
 	for range 60 {
 		check(time.Duration(r.IntN(3000)) * time.Millisecond)
-		switch k := r.IntN(9); {
+		switch k := r.IntN(12); {
 		case k == 0 && len(nodes) < 12:
 			add()
 		case k == 1 && len(nodes) > 3:
@@ -88,6 +88,15 @@ func faults(t *testing.T, r *rand.Rand, renews bool) {
 			n.link.mu.Unlock()
 		case k == 7:
 			m.step(-time.Duration(r.IntN(int(2 * lease))))
+		case k == 9:
+			m.crash()
+		case k == 10 && len(barred) < 2:
+			n := nodes[pick(nodes)]
+			n.link.setBarred(true)
+			barred = append(barred, n)
+		case k == 11 && len(barred) > 0:
+			barred[0].link.setBarred(false)
+			barred = barred[1:]
 		}
 	}
 	for _, n := range frozen {
@@ -95,6 +104,9 @@ func faults(t *testing.T, r *rand.Rand, renews bool) {
 	}
 	for _, n := range cut {
 		n.link.setCut(false)
+	}
+	for _, n := range barred {
+		n.link.setBarred(false)
 	}
 	check(3 * lease) // the registry's clock may have been set back by up to two leases
 	if least, most := extremes(owners(nodes, shards)); least != 1 || most != 1 {

@@ -90,8 +90,10 @@ func (m *Member) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
 	var held []int
-	for _, h := range m.all() {
-		held = append(held, h.Shard)
+	for i, c := range m.states {
+		if c.held || c.listed {
+			held = append(held, i)
+		}
 	}
 	// Send the heartbeat first, so that nodes that receive the release no
 	// longer count this node as live.

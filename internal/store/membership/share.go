@@ -136,6 +136,10 @@ type claimState struct {
 	held  bool      // this process owns the shard
 	since time.Time // the last attempt to acquire or renew it
 	until time.Time // the end of the known owner's lease, unless it is renewed; zero means that no owner is known
+
+	// The registry may have this process as the owner, whose heartbeats renew the lease
+	// for ever: see Config.BeatRenews. So the process must hold the shard or release it.
+	listed bool
 }
 
 // pace holds the times between actions on shards.
@@ -168,13 +172,13 @@ func planFor(now time.Time, mine []bool, shards []claimState, p pace, eager bool
 		}
 		due := !now.Before(at)
 		switch {
-		case c.held && !mine[i]:
+		case !mine[i] && (c.held || c.listed && due):
 			out.release = append(out.release, i)
 		case c.held && due:
 			out.renew = append(out.renew, i)
 		case !c.held && mine[i] && (due || eager):
 			out.acquire = append(out.acquire, i)
-		case c.held || mine[i]:
+		case c.held || mine[i] || c.listed:
 			later(at)
 		}
 	}

@@ -92,6 +92,8 @@ func TestAShardIsTakenKeptOrReleased(t *testing.T) {
 		{"at once where something has changed", 500, true, others, true, plan{acquire: []int{0}}},
 		{"when its lease ends, to the moment", 500, true, claimState{since: at(0), until: at(700)}, false, plan{next: at(700)}},
 		{"and then", 700, true, claimState{since: at(0), until: at(700)}, false, plan{acquire: []int{0}}},
+		{"one that we may have and another is to have is released", 1000, false, claimState{since: at(0), listed: true}, false, plan{release: []int{0}}},
+		{"and again if that failed, after a while", 500, false, claimState{since: at(0), until: at(1000), listed: true}, true, plan{next: at(1000)}},
 		{"one of another that is to stay there is left alone", 1000, false, others, true, plan{}},
 	} {
 		if got := planFor(at(c.now), []bool{c.mine}, []claimState{c.state}, p, c.eager); !reflect.DeepEqual(got, c.want) {
