@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -138,6 +139,20 @@ func (p *Progress[R, X]) refuse(err error) {
 	p.Answer(task.Result{}, err)
 }
 
+// RestsOnRead reports whether the step is a change that has written nothing, because the
+// record was as it wants it. The record may be another call's write that is not yet durable,
+// and a caller that repeats a change takes the reply as proof that it is.
+//
+// The record can be that of a server that has a successor since, which does not have it. So
+// a medium that must be durable makes what the server has now durable, and only after that
+// reads whether it has the record.
+func (p *Progress[R, X]) RestsOnRead() bool {
+	return p.Kind == store.Change && !p.Put && !p.FromPut && p.Old.Current() != nil && (p.Reply.Err == nil || errors.Is(p.Reply.Err, task.ErrExists))
+}
+
+// Repeat makes the step again, after its record is read.
+func (p *Progress[R, X]) Repeat() { p.Done, p.certainty = false, unknown }
+
 // ending is the way in which a write ended.
 type ending uint8
 
@@ -208,7 +223,8 @@ type Medium[R recorded, X any] interface {
 	// Kept for those that were written.
 	Write(ctx context.Context, decided []*Progress[R, X]) error
 
-	// Finish is called after the last round of steps.
+	// Finish is called when all steps are done. It calls Repeat for those that must be
+	// made again, and then it is called again.
 	Finish(ctx context.Context, done []*Progress[R, X]) error
 
 	// Pause waits for d between two rounds, or until ctx or the store ends.
@@ -269,10 +285,13 @@ func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 			if err := makeOnce(ctx, m, open); err != nil {
 				return err
 			}
-			open = undone(open)
-		}
-		if err := m.Finish(ctx, wave); err != nil {
-			return err
+			if open = undone(open); len(open) > 0 {
+				continue
+			}
+			if err := m.Finish(ctx, wave); err != nil {
+				return err
+			}
+			open = undone(wave)
 		}
 	}
 	return nil

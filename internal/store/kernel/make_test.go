@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -137,6 +138,59 @@ func TestNoConfirmedChangeIsLost(t *testing.T) {
 		got := s.read(key(fmt.Sprint("t", n))).t
 		if made[n] != 1 || len(got.Labels) != callers {
 			t.Errorf("%d creates of one record succeeded, and it has %d of %d labels", made[n], len(got.Labels), callers)
+		}
+	}
+}
+
+type sharedCall = call // an embedded field named call would hide the method
+
+// replaced is a medium whose server has a successor when the first round is done, which has
+// other records.
+type replaced struct {
+	sharedCall
+	successor map[task.Key]stamped
+}
+
+func (r *replaced) Finish(_ context.Context, done []*progress) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.successor != nil {
+		r.records, r.successor = r.successor, nil
+	}
+	for _, p := range done {
+		if p.RestsOnRead() && p.Old.stamp != r.records[p.Key].stamp {
+			p.Repeat()
+		}
+	}
+	return nil
+}
+
+// A change that finds its record as it wants it is made again if the server's successor does
+// not have that record.
+func TestAChangeThatRestsOnTheRecordOfAReplacedServerIsMadeAgain(t *testing.T) {
+	quotas := &quota.Quotas{Settings: func() *settings.Settings { return settings.NewSettings() }}
+	sp := spec(task.DefaultNamespace)
+	sp.Name = "a"
+	make := func(r *replaced, c task.Change) store.Reply {
+		steps := []*progress{{Step: store.Changes([]task.Change{c})[0]}}
+		if err := Make(t.Context(), r, steps); err != nil {
+			t.Fatal(err)
+		}
+		return steps[0].Reply
+	}
+	for _, has := range []bool{false, true} { // the successor has the task, and not its end
+		s := &shared{r: rand.New(rand.NewPCG(1, 2)), records: map[task.Key]stamped{}}
+		r := &replaced{sharedCall: call{s, &Call{At: 1, Quotas: quotas}}}
+		make(r, task.Create{Spec: sp})
+		successor, want := map[task.Key]stamped{}, task.ErrNotFound
+		if has {
+			successor[sp.Key], want = s.records[sp.Key], nil
+		}
+		make(r, task.Cancel{Key: sp.Key})
+		r.successor = successor
+		got := make(r, task.Cancel{Key: sp.Key})
+		if !errors.Is(got.Err, want) || has && s.records[sp.Key].t.State != task.Cancelled {
+			t.Errorf("%v, and the successor has %+v", got.Err, s.records[sp.Key].t)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -52,17 +51,38 @@ func (m *medium) Pause(ctx context.Context, d time.Duration) {
 }
 
 // Finish waits, at the level strict, until the records that steps have only found are on a
-// standby. The COMMIT of another call may have left them with a warning, and a caller that
-// repeats a change takes the reply as proof that it is durable.
+// standby. The COMMIT of another call may have left them with a warning.
 func (m *medium) Finish(ctx context.Context, steps []*step) error {
-	found := func(st *step) bool {
-		return st.Kind == store.Change && !st.Put && (st.Reply.Err == nil || errors.Is(st.Reply.Err, task.ErrExists))
+	var rows []same
+	var of []*step
+	for _, st := range steps {
+		if st.RestsOnRead() {
+			rows, of = append(rows, same{sqltask.Key(st.Key), st.Old.Stamp}), append(of, st)
+		}
 	}
-	if m.config.Durability != strictLevel || m.foreign || !slices.ContainsFunc(steps, found) {
+	if m.config.Durability != strictLevel || m.foreign || len(rows) == 0 {
 		return nil
 	}
-	_, err := transact(ctx, m.Store, pgx.RowTo[string], change{how: synced, sql: waitAnyway})
-	return err
+	still, err := transact(ctx, m.Store, pgx.RowTo[bool], change{how: synced, sql: areSame, args: columns(rows)})
+	if err != nil {
+		return err
+	}
+	for i, st := range of {
+		if !still[i] {
+			st.Repeat()
+		}
+	}
+	return nil
+}
+
+// areSame returns for each record whether the server has it.
+var areSame = `
+SELECT EXISTS (SELECT FROM foliot.task t WHERE t.key = u.key AND t.stamp = u.stamp)
+FROM ` + inputOf[same]() + `, (` + waitAnyway + `) wait ORDER BY u.ord`
+
+type same struct {
+	Key   string
+	Stamp int64
 }
 
 func (m *medium) Prepare(ctx context.Context, open []*step) error {

@@ -224,3 +224,46 @@ func TestAProcessThatStandsStillHoldsUpOthersForAMoment(t *testing.T) {
 		t.Errorf("the edit ended with %v", err)
 	}
 }
+
+// A server has a successor between the read of a task and the wait for a standby. The task
+// must not be confirmed if the successor does not have it.
+func TestStrictConfirmsNoTaskThatOnlyAReplacedServerHas(t *testing.T) {
+	server := pgtest.New(t, "synchronous_standby_names=one")
+	standby, err := server.Standby("one")
+	fatal.If(t, err)
+	defer standby.Close()
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	c, path, err := parse(server.URL())
+	fatal.If(t, err)
+	uses, replaceAt := 0, 0
+	c.PrepareConn = func(ctx context.Context, _ *pgx.Conn) (bool, error) {
+		if uses++; uses == replaceAt {
+			_, err := pgtest.Psql(ctx, server.URL(), "DELETE FROM task")
+			return true, err
+		}
+		return true, nil
+	}
+	s, err := Open(t.Context(), Config{Pool: c, Schema: path, Durability: strictLevel, Shared: store.Shared{CallersClock: true}})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	s.waits.Store(true) // as a poll would find
+	create := func() error {
+		replies, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
+		if err == nil {
+			err = replies[0].Err
+		}
+		return err
+	}
+	fatal.If(t, create())
+	uses = 0
+	if err := create(); !errors.Is(err, task.ErrExists) {
+		t.Errorf("a repeated create ended with %v", err)
+	}
+	uses, replaceAt = 0, uses // the wait is the last use of a connection
+	if err := create(); err != nil {
+		t.Errorf("on the successor, a repeated create ended with %v", err)
+	}
+	if _, err := s.Get(t.Context(), tasktest.Key("a")); err != nil {
+		t.Errorf("the successor has no task: %v", err)
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,8 +18,10 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/tasktest"
 )
 
 // pair is a master whose replica receives its writes through a proxy.
@@ -255,5 +259,39 @@ func TestABatchIsSentAgainIfTheServerForgotItsScripts(t *testing.T) {
 			t.Fatal(reply, err)
 		}
 		fatal.If(t, apply(t, s, order("a"), order("b")))
+	}
+}
+
+// A master has a successor between the read of a task and its confirmation. The task must
+// not be confirmed if the successor does not have it.
+func TestStrictConfirmsNoTaskThatOnlyAReplacedMasterHas(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t, "--appendfsync", "always")
+	proxy := redistest.NewProxy(t, server.Addr)
+	var s *Store
+	var reads, replaced atomic.Int64
+	reads.Store(-100) // until the task is cancelled
+	proxy.CutAt(func(command []string) bool {
+		if field := keyspace.Field(tasktest.Key("a")); slices.Contains(command, field) && reads.Add(1) == 2 {
+			if reply, err := redistest.Command(t.Context(), server.Addr, "HDEL", s.shard(tasktest.Key("a")).Records, field); reply != ":1" {
+				t.Error(reply, err)
+			}
+			replaced.Add(1)
+		}
+		return false
+	})
+	s = openLevel(t, redisconn.Strict, proxy.Addr)
+	cancel := func() error {
+		replies, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Cancel{Key: tasktest.Key("a")}}))
+		if err == nil {
+			err = replies[0].Err
+		}
+		return err
+	}
+	fatal.If(t, errOf(s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{unmarked("a")}))))
+	fatal.If(t, cancel())
+	reads.Store(0)
+	if err := cancel(); !errors.Is(err, task.ErrNotFound) || replaced.Load() != 1 {
+		t.Errorf("on the successor, a repeated cancel ended with %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -169,16 +168,16 @@ func (m *medium) item(st *step) redisconn.Item {
 	return it
 }
 
-// confirm waits until earlier writes of other calls are durable: of records that a
-// step found already changed, or that a create found under its name. A caller that
-// repeats a create takes task.ErrExists as proof that the first one succeeded. A put
-// that returns a record has already waited for the replicas.
+// confirm waits until the records that steps have only read are durable, and at the level
+// strict compares them with those that the servers have then. A put that returns a record
+// has already waited for the replicas.
 func (m *medium) confirm(ctx context.Context, steps []*step) error {
 	var shards []*keyspace.Shard
+	var reads []records.Read
+	var of []*step
 	for _, st := range steps {
-		found := st.Reply.Err == nil || errors.Is(st.Reply.Err, task.ErrExists) && !st.FromPut
-		if found && !st.Put && st.Kind == store.Change {
-			shards = append(shards, m.shard(st.Key))
+		if st.RestsOnRead() {
+			shards, reads, of = append(shards, m.shard(st.Key)), append(reads, records.Read{Key: st.Key}), append(of, st)
 		}
 	}
 	if len(shards) == 0 {
@@ -186,5 +185,14 @@ func (m *medium) confirm(ctx context.Context, steps []*step) error {
 	}
 	unconfirmed, err := m.servers.Confirm(ctx, shards)
 	m.unconfirmed = m.unconfirmed || unconfirmed
+	if err != nil || m.config.Durability != redisconn.Strict {
+		return err
+	}
+	found, err := m.records.ReadEach(ctx, reads)
+	for i, f := range found {
+		if f.Err == nil && f.Stamp != of[i].Old.Stamp {
+			of[i].Repeat()
+		}
+	}
 	return err
 }
