@@ -53,6 +53,7 @@ func (s *Store) heads(ctx context.Context, shards []int16, until task.Millis) ([
 
 // added notes new entries of lanes, and notifies the owners of other shards.
 func (s *Store) added(entries []task.Entry) {
+	s.met.Drop(entries)
 	for _, e := range s.member.Added(entries) {
 		if e.Due < s.now()+soon {
 			s.notify("news")

@@ -35,7 +35,7 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		return task.ErrLaneChanged
 	case st.Kind == store.Extension: // its holder tries again later
 	case st.Kind == store.Settlement && applies: // and so does applyAll
-	case st.Kind == store.Fire && m.met.Has(st.Key, sqltask.Remembered): // those that are fired with it have waited before
+	case st.Kind == store.Fire && m.met.Has(st.Key): // those that are fired with it have waited before
 	case waited < most:
 		return nil
 	case st.Kind == store.Fire:
@@ -52,6 +52,37 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 		}
 	}
 	return &task.LockedError{}
+}
+
+// skipLocked refuses claims of tasks that were locked lately and still are. There can be
+// many, and a look at the lock costs much less than a write, for which the claims of other
+// tasks would wait.
+func (m *medium) skipLocked(ctx context.Context, steps []*step) error {
+	var keys []string
+	met := map[string]*step{}
+	for _, st := range steps {
+		switch {
+		case st.Kind != store.Claim:
+		case m.met.Rests(st.Key):
+			st.Answer(task.Result{}, task.ErrLaneChanged)
+		case m.met.Has(st.Key):
+			key := sqltask.Key(st.Key)
+			keys = append(keys, key)
+			met[key] = st
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	free, err := transact(ctx, m.Store, pgx.RowTo[string], change{how: unsynced, sql: "SELECT key FROM foliot.task WHERE key = ANY($1) FOR UPDATE SKIP LOCKED", args: []any{keys}})
+	for _, key := range free {
+		delete(met, key)
+	}
+	for _, st := range met {
+		m.met.Add(st.Key)
+		st.Answer(task.Result{}, task.ErrLaneChanged)
+	}
+	return err
 }
 
 // errCommits is the error of a change while the one before it waits for a standby.

@@ -86,13 +86,13 @@ type same struct {
 }
 
 func (m *medium) Prepare(ctx context.Context, open []*step) error {
+	if err := m.skipLocked(ctx, open); err != nil {
+		return err
+	}
 	var keys []task.Key
 	var bodies []bool
 	var of []*step
 	for _, st := range open {
-		if st.Kind == store.Claim && m.met.Has(st.Key, 2*dispatchWaits) {
-			st.Answer(task.Result{}, task.ErrLaneChanged)
-		}
 		if st.Unknown() {
 			keys, bodies, of = append(keys, st.Key), append(bodies, st.Kind.NeedsBody()), append(of, st)
 		}
@@ -182,7 +182,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	}
 	var free []*step
 	for _, st := range others {
-		if st.Kind != store.Change || st.Old.Task != nil || !m.met.Has(st.Key, sqltask.Remembered) {
+		if st.Kind != store.Change || st.Old.Task != nil || !m.met.Has(st.Key) {
 			free = append(free, st)
 		} else if err := m.writeSteps(ctx, []*step{st}, m.writeAlone); err != nil {
 			return err
