@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,7 +38,6 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 		return
 	}
 	sent := time.Now() // the lease counts from here, so it ends earlier in this process than in the registry
-	var fresh []*Owned
 	failed, first := 0, error(nil)
 	var all []LeaseReply
 	m.within(ctx, func(ctx context.Context) { all = m.lease(ctx, hold, shards) })
@@ -48,30 +48,33 @@ func (m *Member) hold(ctx context.Context, shards []int) {
 			m.listed(i, true) // the call may have been made
 			continue
 		}
-		if h := m.accept(i, g, sent); h != nil && !h.Ready.Load() {
-			fresh = append(fresh, h)
-		}
-	}
-	if len(fresh) > 0 { // even if other shards failed: their server may be away for long
-		m.within(ctx, func(ctx context.Context) {
-			if err := m.config.Prepare(ctx, fresh); err != nil {
-				failed, first = failed+len(fresh), cmp.Or(first, err)
-			}
-		})
+		m.accept(i, g, sent)
 	}
 	m.config.Note("own shards", first, "shards", failed)
 }
 
-// accept records the owner of shard i, from a reply to a call that was sent at sent,
-// and returns the owned shard if the owner is this process, otherwise nil.
-func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
+// prepare has the store read the owned shards that it has not read yet. It reports
+// whether it has read them all, and the next step retries the others.
+func (m *Member) prepare(ctx context.Context) bool {
+	fresh := slices.DeleteFunc(m.all(), func(h *Owned) bool { return h.Ready.Load() })
+	if len(fresh) == 0 {
+		return true
+	}
+	var err error
+	m.within(ctx, func(ctx context.Context) { err = m.config.Prepare(ctx, fresh) })
+	m.config.Note("read owned shards", err, "effect", "their tasks that were made before are late")
+	return err == nil
+}
+
+// accept records the owner of shard i, from a reply to a call that was sent at sent.
+func (m *Member) accept(i int, g LeaseReply, sent time.Time) {
 	if !strings.HasPrefix(g.Owner, m.Process+"/") {
 		if m.states[i].held {
 			m.lost.Add(1)
 		}
 		m.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
 		m.listed(i, false)
-		return nil
+		return
 	}
 	h := m.owned[i].Load()
 	fresh := h == nil || h.ID != g.Owner
@@ -83,7 +86,6 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) *Owned {
 	if fresh {
 		m.take(h)
 	}
-	return h
 }
 
 // extend renews the lease of h in this process.

@@ -346,8 +346,12 @@ func (n *node) config(name string) Config {
 		Count: n.link.count, Sums: n.link,
 		Lag: func() time.Duration { return 0 }, Applied: func() string { return "" }, Closed: m.closed.Load,
 		Prepare: func(_ context.Context, owned []*Owned) error {
-			for _, h := range owned {
+			const most = 20
+			for _, h := range owned[:min(len(owned), most)] {
 				h.Ready.Store(true)
+			}
+			if len(owned) > most {
+				return context.DeadlineExceeded
 			}
 			return nil
 		},

@@ -140,13 +140,14 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 		})
 	}
 	m.hold(ctx, slices.Concat(p.renew, p.acquire))
+	ready := m.prepare(ctx) // even if some calls failed: their server may be away for long
 	now = time.Now()
 	m.disownExpired(now)
 	next := m.nextBeat
 	if p = planFor(now, m.wants(now), m.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
 	}
-	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // a call failed
+	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || !ready || next.Before(now) { // a call failed
 		next = now.Add(m.config.Heartbeat / 10)
 	}
 	m.logOwnership()

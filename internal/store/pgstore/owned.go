@@ -86,21 +86,21 @@ func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 		}
 		s.last = now[0]
 	}
-	heads, err := s.heads(ctx, numbersOf(owned), math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	entries := make([]task.Entry, len(heads))
-	for i, h := range heads {
-		entries[i] = h.Entry
-		of[h.shard].Lowwater.Added(entries[i : i+1])
-	}
 	if err := s.surveyPending(ctx, numbersOf(owned)); err != nil {
 		return err
 	}
-	for _, o := range owned {
+	for _, o := range owned { // one by one, so that a call that is cut off leaves less to the next one
+		heads, err := s.heads(ctx, []int16{int16(o.Shard)}, math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		entries := make([]task.Entry, len(heads))
+		for i, h := range heads {
+			entries[i] = h.Entry
+		}
+		o.Lowwater.Added(entries)
 		o.Ready.Store(true)
+		s.member.Hint(entries)
 	}
-	s.member.Hint(entries)
 	return nil
 }

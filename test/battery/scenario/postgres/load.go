@@ -73,6 +73,7 @@ func Standing(ctx context.Context, t *harness.Run) {
 	size := harness.OK(strconv.Atoi(psql(ctx, s, "SELECT pg_total_relation_size('task')")))
 	t.Note("made %d tasks in %.0f s, %d bytes each", standing+overdue, took.Seconds(), size/(standing+overdue))
 	n.StartAll(ctx)
+	harness.Pause(ctx, 5*time.Second) // the nodes read the first task of each lane in each shard
 	late := t.Lateness("of other queues", others(ctx, n, "others", "others"))
 	c := harness.OK(fast.Counts())
 	t.Must(c.Arrived > 0 && c.Arrived < overdue, "of %d overdue tasks %d were delivered in that time", overdue, c.Arrived)
@@ -91,6 +92,9 @@ func fill(ctx context.Context, url string, count int, now task.Millis, of func(i
 			spec := task.DefaultSpec()
 			spec.Name, spec.ID = fmt.Sprint("standing-", i), task.NewID(now)
 			spec.Request.URL, spec.Queue, spec.When.At = of(i)
+			if err := spec.Validate(now); err != nil {
+				return err
+			}
 			changes = append(changes, task.Create{Spec: spec})
 		}
 		replies, err := s.Transit(ctx, now, store.Changes(changes))
