@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,18 +195,23 @@ func (m *Member) Owns(i int) *Owned {
 	return h
 }
 
-// Owned returns the shards that this process owns and that are Ready.
-func (m *Member) Owned() []*Owned {
+// Held returns the shards that this process owns.
+func (m *Member) Held() []*Owned {
 	if m.config.Closed() {
 		return nil
 	}
 	all, now := make([]*Owned, 0, len(m.owned)), m.instant(time.Now())
 	for i := range m.owned {
-		if h := m.owned[i].Load(); h != nil && h.Ready.Load() && h.holds(now) {
+		if h := m.owned[i].Load(); h != nil && h.holds(now) {
 			all = append(all, h)
 		}
 	}
 	return all
+}
+
+// Owned returns the shards that Held returns and that are Ready.
+func (m *Member) Owned() []*Owned {
+	return slices.DeleteFunc(m.Held(), func(h *Owned) bool { return !h.Ready.Load() })
 }
 
 // Marks returns the low-water marks of the shards that Owned returns.

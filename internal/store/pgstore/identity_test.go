@@ -146,7 +146,7 @@ func TestNewsOfRepeatedTransactionsAreRead(t *testing.T) {
 	found := 0
 	defer s.Watch(store.Watcher{Tasks: func(entries []task.Entry) { found += len(entries) }})()
 	s.last = "999999999:999999999:"
-	fatal.If(t, s.prepare(t.Context(), s.member.Owned()))
+	fatal.If(t, s.readOwned(t.Context(), s.member.Owned()))
 	_, err := writer.Transit(t.Context(), 1, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1)}}))
 	fatal.If(t, errors.Join(err, s.poll(t.Context())))
 	if found != 1 {

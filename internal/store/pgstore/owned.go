@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -36,8 +37,8 @@ func (s *Store) heartbeat() time.Duration { return min(s.lease/6, time.Second) }
 // silence is how long a node can be silent and still count as live.
 func (s *Store) silence() time.Duration { return s.lease / 2 }
 
-// numbers returns the numbers of the shards of this process.
-func (s *Store) numbers() []int16 { return numbersOf(s.member.Owned()) }
+// numbers returns the numbers of the shards of this process, ready or not.
+func (s *Store) numbers() []int16 { return numbersOf(s.member.Held()) }
 
 func numbersOf(owned []*membership.Owned) []int16 {
 	numbers := make([]int16, len(owned))
@@ -57,50 +58,82 @@ func (s *Store) owner(n int16) *string {
 	return &id
 }
 
-// prepare reads the first task of each lane in shards that this process has acquired. The
-// poll waits, so its next read of the news sees all that prepare has not seen. If the
-// process owned no other shards, that read begins at a snapshot from before the others:
-// the news before it can be millions, and another server can hand out numbers of
-// transactions again that s.last has seen.
+// prepare reads the first task of each lane in shards that this process has acquired. If
+// ctx ends before, the read goes on, because one that begins anew can last as long, and the
+// next call waits for it.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
-	if err := s.polling.Acquire(ctx, 1); err != nil {
-		return err
+	for {
+		fresh := slices.DeleteFunc(slices.Clone(owned), func(o *membership.Owned) bool { return o.Ready.Load() })
+		if len(fresh) == 0 {
+			return nil
+		}
+		if s.preparing == nil {
+			read := make(chan error, 1)
+			s.preparing = read
+			s.working.Go(func() { read <- s.readOwned(s.closing, fresh) })
+		}
+		select {
+		case err := <-s.preparing:
+			if s.preparing = nil; err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	defer s.polling.Release(1)
+}
+
+// readOwned reads the first task of each lane in shards. The news since then are read by the
+// poll, which must not be under way when the read begins: it may not know the shards. If the
+// process owned no others, the news are read from now on: those before can be millions, and
+// another server can hand out numbers of transactions again that s.last has seen.
+func (s *Store) readOwned(ctx context.Context, owned []*membership.Owned) error {
 	of := map[int16]*membership.Owned{}
 	for _, o := range owned {
 		of[int16(o.Shard)] = o
 	}
-	s.folded.Store(new(nothingSeen))
-	s.acquired.Store(int64(time.Since(s.opened)))
-	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
-	// to hand out: no snapshot would count them as seen.
-	const renumber = "UPDATE foliot.news SET xid = pg_current_xact_id() WHERE shard = ANY($1::smallint[]) AND xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
-	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{numbersOf(owned)}}); err != nil {
+	if err := s.readsNewsOf(ctx, of); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(s.numbers(), func(n int16) bool { return of[n] == nil }) {
-		now, err := query(ctx, s, pgx.RowTo[string], "SELECT pg_current_snapshot()::text")
-		if err != nil {
-			return err
-		}
-		s.last = now[0]
+	heads, err := s.heads(ctx, numbersOf(owned), math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	entries := make([]task.Entry, len(heads))
+	for i, h := range heads {
+		entries[i] = h.Entry
+		of[h.shard].Lowwater.Added(entries[i : i+1])
 	}
 	if err := s.surveyPending(ctx, numbersOf(owned)); err != nil {
 		return err
 	}
-	for _, o := range owned { // one by one, so that a call that is cut off leaves less to the next one
-		heads, err := s.heads(ctx, []int16{int16(o.Shard)}, math.MaxInt64)
-		if err != nil {
-			return err
-		}
-		entries := make([]task.Entry, len(heads))
-		for i, h := range heads {
-			entries[i] = h.Entry
-		}
-		o.Lowwater.Added(entries)
+	for _, o := range owned {
 		o.Ready.Store(true)
-		s.member.Hint(entries)
 	}
+	s.folded.Store(new(nothingSeen)) // no fold has read their news
+	s.member.Hint(entries)
 	return nil
+}
+
+// readsNewsOf returns when each later poll reads the news of shards.
+func (s *Store) readsNewsOf(ctx context.Context, of map[int16]*membership.Owned) error {
+	if err := s.polling.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.polling.Release(1)
+	s.acquired.Store(int64(time.Since(s.opened)))
+	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
+	// to hand out: no snapshot would count them as seen.
+	const renumber = "UPDATE foliot.news SET xid = pg_current_xact_id() WHERE shard = ANY($1::smallint[]) AND xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
+	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{slices.Collect(maps.Keys(of))}}); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.numbers(), func(n int16) bool { return of[n] == nil }) {
+		return nil
+	}
+	now, err := query(ctx, s, pgx.RowTo[string], "SELECT pg_current_snapshot()::text")
+	if err == nil {
+		s.last = now[0]
+	}
+	return err
 }

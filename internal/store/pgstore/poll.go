@@ -19,7 +19,7 @@ const (
 	busyFor            = 10 * time.Second
 	// foldMost is how many rows of news one fold deletes, and pollMost how many of their
 	// tasks a poll notes at once: one transaction can write millions.
-	foldMost, pollMost = 10_000, 10_000
+	foldMost, pollMost = 1000, 10_000
 )
 
 // A snapshot, as a text of pg_snapshot, says which transactions a read has seen. Those of
@@ -136,7 +136,7 @@ func (s *Store) wakePoll() {
 	}
 }
 
-// pollAll polls and folds, until ctx ends.
+// pollAll polls, and has the counts of what it has read added up, until ctx ends.
 func (s *Store) pollAll(ctx context.Context) {
 	polled := time.Duration(0) // after s.opened
 	wait := func() time.Duration {
@@ -165,7 +165,10 @@ func (s *Store) pollAll(ctx context.Context) {
 		}
 		s.failures.Note("read the news of PostgreSQL", err)
 		if s.stirred.Swap(false) { // even if there are too many news to read
-			s.failures.Note("add up the counts", within(ctx, s.fold))
+			select {
+			case s.folds <- struct{}{}:
+			default:
+			}
 		}
 		if err != nil {
 			s.absent.Store(&err)
@@ -174,15 +177,38 @@ func (s *Store) pollAll(ctx context.Context) {
 	}
 }
 
+// foldAll folds after polls, which do not wait for it, until ctx ends.
+func (s *Store) foldAll(ctx context.Context) {
+	for {
+		select {
+		case <-s.folds:
+			s.failures.Note("add up the counts", within(ctx, s.fold))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lastPoll returns the snapshot of the last poll.
+func (s *Store) lastPoll(ctx context.Context) (last string, err error) {
+	if err = s.polling.Acquire(ctx, 1); err == nil {
+		last = s.last
+		s.polling.Release(1)
+	}
+	return last, err
+}
+
 // fold moves the counts of news that were read to the table count. Each row of news
 // goes to one transaction, so no difference counts twice. It reads no news that the fold
 // before has deleted, because their dead rows can be many.
 func (s *Store) fold(ctx context.Context) error {
-	if err := s.polling.Acquire(ctx, 1); err != nil {
+	before := s.folded.Load()
+	last, err := s.lastPoll(ctx)
+	if err != nil {
 		return err
 	}
-	defer s.polling.Release(1)
-	last, shards, owners := s.last, []int16(nil), []string(nil)
+	var shards []int16
+	var owners []string
 	for _, o := range s.member.Owned() {
 		shards, owners = append(shards, int16(o.Shard)), append(owners, o.ID)
 	}
@@ -202,11 +228,11 @@ WITH read AS (
 ), added AS (
 	INSERT INTO foliot.count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
-) SELECT count(*) FROM read`, args: []any{shards, s.folded.Load(), owners, last, foldMost}})
+) SELECT count(*) FROM read`, args: []any{shards, *before, owners, last, foldMost}})
 	switch {
 	case err != nil:
 	case done[0] < foldMost:
-		s.folded.Store(&last)
+		s.folded.CompareAndSwap(before, &last) // unless shards were acquired since
 	default: // some are left
 		s.stirred.Store(true)
 		s.wakePoll()

@@ -34,12 +34,14 @@ func TestALongReadOfNewsHoldsUpNoHeartbeat(t *testing.T) {
 	all, _ := outsiders(t, "a")
 	s := all[0].Store
 	fatal.If(t, s.polling.Acquire(t.Context(), 1))
-	defer s.polling.Release(1)
 	ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
-	if err := s.prepare(ctx, nil); err == nil {
+	fresh := &membership.Owned{}
+	if err := s.prepare(ctx, []*membership.Owned{fresh}); err == nil {
 		t.Error("it did not wait for the news")
 	}
+	s.polling.Release(1)
+	redistest.Until(t, "the read goes on", fresh.Ready.Load)
 }
 
 // A lease lasts until another process takes a shard after its end, and then it is lost with

@@ -86,6 +86,7 @@ type Store struct {
 	beaten    task.Millis           // when the last heartbeat was written; the loop of member uses it
 	examined  time.Time             // when a heartbeat last looked for the oldest snapshot; the loop of member uses it
 	oldest    atomic.Int64          // see store.Postgres
+	preparing chan error            // of the read of acquired shards that is under way; the loop of member uses it
 	rollbacks atomic.Uint64         // see store.Membership
 	lost      atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
@@ -93,6 +94,7 @@ type Store struct {
 	last    string                 // the snapshot of the last read of the news
 	folded  atomic.Pointer[string] // the snapshot of the last fold
 	stirred atomic.Bool            // there are news to fold
+	folds   chan struct{}          // a poll has read some of them
 
 	leases, ended look // of Reap and Sweep
 
@@ -128,7 +130,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, node: rand.Text(), opened: time.Now(), silent: 2 * statementEnds, clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
-		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1), loners: semaphore.NewWeighted(2),
+		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1), folds: make(chan struct{}, 1), loners: semaphore.NewWeighted(2),
 	}
 	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
@@ -178,7 +180,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.poll(ctx); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context){s.pollAll, s.sendAll, s.listenAll, s.applyAll} {
+	for _, work := range []func(context.Context){s.pollAll, s.foldAll, s.sendAll, s.listenAll, s.applyAll} {
 		s.working.Go(func() { work(s.closing) })
 	}
 	if !s.config.Embedded {

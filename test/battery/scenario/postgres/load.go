@@ -73,7 +73,7 @@ func Standing(ctx context.Context, t *harness.Run) {
 	size := harness.OK(strconv.Atoi(psql(ctx, s, "SELECT pg_total_relation_size('task')")))
 	t.Note("made %d tasks in %.0f s, %d bytes each", standing+overdue, took.Seconds(), size/(standing+overdue))
 	n.StartAll(ctx)
-	harness.Pause(ctx, 5*time.Second) // the nodes read the first task of each lane in each shard
+	harness.Pause(ctx, 10*time.Second) // the nodes read the first task of each lane in each shard
 	late := t.Lateness("of other queues", others(ctx, n, "others", "others"))
 	c := harness.OK(fast.Counts())
 	t.Must(c.Arrived > 0 && c.Arrived < overdue, "of %d overdue tasks %d were delivered in that time", overdue, c.Arrived)
