@@ -13,25 +13,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// batchSize is how many items one call of the store carries. Large batches cost
-// least, but tasks of another namespace that become due wait until a batch is
-// claimed, launched or settled. So batches are small while several namespaces
-// have tasks in the near window.
-type batchSize struct{ alone, shared int }
-
-var (
-	claimBatch  = batchSize{alone: 256, shared: 24}
-	settleBatch = batchSize{alone: 512, shared: 64}
-)
-
-// now returns the size for the present number of namespaces.
-func (b batchSize) now(d *Dispatcher) int {
-	if d.several.Load() {
-		return b.shared
-	}
-	return b.alone
-}
-
 // claimer claims the planner's picks and starts their attempts. It ends when
 // stopping does, after the claim that is under way.
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
@@ -45,12 +26,14 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			return
 		}
 		for d.gather(stopping, &pace) {
-			batch := d.take()
+			room := pace.room(claimBatch, d.several.Load())
+			batch := d.take(room)
 			if len(batch) == 0 {
 				break
 			}
-			pace.begin(d.monotonic(), len(batch) >= claimBatch.now(d))
+			pace.begin(d.monotonic(), len(batch) >= room)
 			d.claim(stopping, calls, batch)
+			pace.end(d.monotonic(), len(batch))
 			var unclear []*attempt
 			for _, a := range batch {
 				if a.unclear {
@@ -66,11 +49,11 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	}
 }
 
-// take returns the tasks that must be claimed now, each with a slot.
-func (d *Dispatcher) take() []*attempt {
+// take returns the tasks that must be claimed now, at most limit, each with a slot.
+func (d *Dispatcher) take(limit int) []*attempt {
 	var picks []planner.Pick
 	d.update(func(now task.Millis) {
-		picks = d.planner.Take(now, claimBatch.now(d))
+		picks = d.planner.Take(now, limit)
 		d.backlog.note(d.monotonic(), now, picks, d.config.Gather)
 	})
 	batch := make([]*attempt, len(picks))

@@ -15,6 +15,30 @@ import (
 type pacer struct {
 	interval time.Duration // between the beginnings of two calls; zero means that no call waits
 	earliest time.Duration // when the next call can begin, by the monotonic clock
+	begun    time.Duration // when the last call began
+	cost     time.Duration // of an item of a call, as a moving mean
+}
+
+// batchSize is how many items one call of the store carries. Large batches cost
+// least, but tasks of another lane that become due wait until a batch is
+// claimed, launched or settled. So batches are small while several namespaces
+// have tasks in the near window, and no call of a slow store lasts much longer than
+// callLasts, unless even few items do.
+type batchSize struct{ alone, shared int }
+
+var (
+	claimBatch  = batchSize{alone: 256, shared: 24}
+	settleBatch = batchSize{alone: 512, shared: 64}
+)
+
+const callLasts = 10 * time.Millisecond
+
+// room returns how many items the next call carries.
+func (p *pacer) room(b batchSize, several bool) int {
+	if several {
+		return b.shared
+	}
+	return int(min(max(callLasts/max(p.cost, 1), time.Duration(b.shared)), time.Duration(b.alone)))
 }
 
 // left returns how long the next call has to wait.
@@ -23,10 +47,16 @@ func (p *pacer) left(now time.Duration) time.Duration { return max(p.earliest-no
 // begin records the beginning of a call, where full means that the call had no
 // room for another task.
 func (p *pacer) begin(now time.Duration, full bool) {
-	p.earliest = now
+	p.earliest, p.begun = now, now
 	if !full {
 		p.earliest += p.interval
 	}
+}
+
+// end records the end of a call of n items.
+func (p *pacer) end(now time.Duration, n int) {
+	const memory = 8 // calls
+	p.cost += ((now-p.begun)/time.Duration(n) - p.cost) / memory
 }
 
 // backlog remembers whether due tasks wait for slots of a limit or of the

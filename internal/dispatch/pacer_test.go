@@ -59,3 +59,23 @@ func TestNoCallWaitsWhileDueTasksWait(t *testing.T) {
 		t.Error("with a backlog a call ended early")
 	}
 }
+
+// A call of a slow store carries fewer items, so that it lasts about callLasts.
+func TestACallOfASlowStoreCarriesFewerItems(t *testing.T) {
+	b := batchSize{alone: 256, shared: 24}
+	for cost, want := range map[time.Duration]int{0: 256, 20 * time.Microsecond: 256, 100 * time.Microsecond: 100, time.Millisecond: 24} {
+		p := pacer{}
+		for at := time.Duration(0); at < time.Minute; {
+			n := p.room(b, false)
+			p.begin(at, true)
+			at += time.Duration(n)*cost + time.Millisecond/16
+			p.end(at, n)
+		}
+		if n := p.room(b, false); n > want || n < want*9/10 {
+			t.Errorf("at %v an item, a call carries %d, want %d", cost, n, want)
+		}
+		if n := p.room(b, true); n != b.shared {
+			t.Errorf("with several namespaces it carries %d", n)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/store"
@@ -28,9 +29,7 @@ func (d *Dispatcher) renewer(calls context.Context) {
 
 func (d *Dispatcher) renew(calls context.Context) {
 	aged, hanging := d.aged()
-	for len(aged) > 0 {
-		batch := aged[:min(len(aged), settleBatch.now(d))]
-		aged = aged[len(batch):]
+	for batch := range slices.Chunk(aged, new(pacer).room(settleBatch, d.several.Load())) {
 		d.extend(calls, batch)
 	}
 	if d.config.Hangs != nil {

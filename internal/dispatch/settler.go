@@ -22,8 +22,8 @@ func (d *Dispatcher) settler(calls context.Context) {
 			return
 		}
 		d.gather(calls, &pace)
-		batch := []*attempt{a}
-		for more := true; more && len(batch) < settleBatch.now(d); {
+		batch, room := []*attempt{a}, pace.room(settleBatch, d.several.Load())
+		for more := true; more && len(batch) < room; {
 			select {
 			case next := <-d.outcomes:
 				if last, more = next == nil, next != nil; more {
@@ -33,8 +33,9 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
-		pace.begin(d.monotonic(), len(batch) >= settleBatch.now(d))
+		pace.begin(d.monotonic(), len(batch) >= room)
 		d.settle(calls, &retries, batch, false)
+		pace.end(d.monotonic(), len(batch))
 	}
 }
 
