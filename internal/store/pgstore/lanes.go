@@ -17,6 +17,7 @@ import (
 type head struct {
 	task.Entry
 	shard int16
+	lane  int64
 }
 
 // readHeads finds the lanes by one look at the index for each.
@@ -28,27 +29,58 @@ WITH RECURSIVE h AS (
 	UNION ALL
 	SELECT n.* FROM h, LATERAL (
 		SELECT shard, lane, look, key, record FROM foliot.task WHERE shard = h.shard AND lane > h.lane ORDER BY shard, lane, look, key LIMIT 1) n
-) SELECT shard, look, key, record FROM h WHERE look <= $2`
+) SELECT shard, lane, look, key, record FROM h WHERE look <= $2`
 
 // heads returns the first tasks of the lanes in shards, nil for all, that have one until a
-// time, waiting or running.
+// time, waiting or running. A damaged record does not hide the others of its lane.
 func (s *Store) heads(ctx context.Context, shards []int16, until task.Millis) ([]head, error) {
-	return transact(ctx, s, func(row pgx.CollectableRow) (h head, err error) {
-		var key string
-		var data []byte
-		if err := row.Scan(&h.shard, &h.Due, &key, &data); err != nil {
-			return h, err
+	all, err := transact(ctx, s, s.scanHead, change{how: unsynced, sql: readHeads, args: []any{shards, int64(until)}})
+	sound := all[:0]
+	for _, h := range all {
+		if h.Name == "" {
+			h, err = s.soundHead(ctx, h)
 		}
-		k, err := sqltask.ParseKey(key)
 		if err != nil {
-			return h, err
+			return nil, err
 		}
-		t, err := codec.DecodeRecord(k, data)
-		if err == nil {
+		if h.Name != "" {
+			sound = append(sound, h)
+		}
+	}
+	return sound, err
+}
+
+// soundHead returns the first task of the lane of h whose record is not damaged, without a
+// name if there is none among the first ones.
+func (s *Store) soundHead(ctx context.Context, h head) (head, error) {
+	const most = 1000
+	all, err := query(ctx, s, s.scanHead, "SELECT shard, lane, look, key, record FROM foliot.task WHERE shard = $1 AND lane = $2 ORDER BY shard, lane, look, key LIMIT $3", h.shard, h.lane, most)
+	for _, next := range all {
+		if next.Name != "" {
+			return next, err
+		}
+	}
+	return h, err
+}
+
+// scanHead returns a head, without a name if its record is damaged.
+func (s *Store) scanHead(row pgx.CollectableRow) (h head, err error) {
+	var key string
+	var data []byte
+	if err := row.Scan(&h.shard, &h.lane, &h.Due, &key, &data); err != nil {
+		return h, err
+	}
+	k, damaged := sqltask.ParseKey(key)
+	if damaged == nil {
+		var t *task.Task
+		if t, damaged = codec.DecodeRecord(k, data); damaged == nil {
 			h.Name, h.Lane = t.Name, t.Lane()
 		}
-		return h, err
-	}, change{how: unsynced, sql: readHeads, args: []any{shards, int64(until)}})
+	}
+	if damaged != nil {
+		s.failures.Note("read the first task of a lane", damaged, "task", key)
+	}
+	return h, nil
 }
 
 // added notes new entries of lanes, and notifies the owners of other shards.

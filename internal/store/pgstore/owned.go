@@ -95,23 +95,27 @@ func (s *Store) readOwned(ctx context.Context, owned []*membership.Owned) error 
 	if err := s.readsNewsOf(ctx, of); err != nil {
 		return err
 	}
-	heads, err := s.heads(ctx, numbersOf(owned), math.MaxInt64)
-	if err != nil {
-		return err
+	for part := range slices.Chunk(owned, max(s.atOnce, 1)) {
+		heads, err := s.heads(ctx, numbersOf(part), math.MaxInt64)
+		if err != nil {
+			s.atOnce /= 2 // a statement for all can last too long
+			return err
+		}
+		entries := make([]task.Entry, len(heads))
+		for i, h := range heads {
+			entries[i] = h.Entry
+			of[h.shard].Lowwater.Added(entries[i : i+1])
+		}
+		if err := s.surveyPending(ctx, numbersOf(part)); err != nil {
+			return err
+		}
+		for _, o := range part {
+			o.Ready.Store(true)
+		}
+		s.folded.Store(new(nothingSeen)) // no fold has read their news
+		s.member.Hint(entries)
 	}
-	entries := make([]task.Entry, len(heads))
-	for i, h := range heads {
-		entries[i] = h.Entry
-		of[h.shard].Lowwater.Added(entries[i : i+1])
-	}
-	if err := s.surveyPending(ctx, numbersOf(owned)); err != nil {
-		return err
-	}
-	for _, o := range owned {
-		o.Ready.Store(true)
-	}
-	s.folded.Store(new(nothingSeen)) // no fold has read their news
-	s.member.Hint(entries)
+	s.atOnce = s.shards
 	return nil
 }
 
@@ -128,7 +132,7 @@ func (s *Store) readsNewsOf(ctx context.Context, of map[int16]*membership.Owned)
 	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{slices.Collect(maps.Keys(of))}}); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(s.numbers(), func(n int16) bool { return of[n] == nil }) {
+	if slices.ContainsFunc(numbersOf(s.member.Owned()), func(n int16) bool { return of[n] == nil }) {
 		return nil
 	}
 	now, err := query(ctx, s, pgx.RowTo[string], "SELECT pg_current_snapshot()::text")

@@ -87,6 +87,7 @@ type Store struct {
 	examined  time.Time             // when a heartbeat last looked for the oldest snapshot; the loop of member uses it
 	oldest    atomic.Int64          // see store.Postgres
 	preparing chan error            // of the read of acquired shards that is under way; the loop of member uses it
+	atOnce    int                   // how many acquired shards a statement reads; the read that is under way uses it
 	rollbacks atomic.Uint64         // see store.Membership
 	lost      atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
@@ -169,6 +170,7 @@ func (s *Store) disconnect() {
 func (s *Store) open(ctx context.Context) error {
 	s.settings.Store(&configuration{settings: settings.NewSettings()})
 	s.applied.Store(new(string))
+	s.atOnce = s.shards
 	if err := s.reload(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -317,5 +318,26 @@ func TestAClaimDoesNotWaitForALockedTask(t *testing.T) {
 	fatal.If(t, err)
 	if !errors.Is(replies[0].Err, task.ErrLaneChanged) || replies[1].Err != nil {
 		t.Errorf("the claim of the locked task ended with %v, that of the other one with %v", replies[0].Err, replies[1].Err)
+	}
+}
+
+// The record of the first task of each lane in each shard is damaged. The other tasks of the
+// lane are found.
+func TestADamagedRecordHidesNoOtherOfItsLane(t *testing.T) {
+	s := opened(t).(*Store) //nolint:forcetypeassert // it has no other type
+	defer func() { fatal.If(t, s.Close()) }()
+	var changes []task.Change
+	for i := range 200 {
+		changes = append(changes, task.Create{Spec: tasktest.Spec(fmt.Sprint("t", i), task.Millis(2000+i))})
+	}
+	_, err := s.Transit(t.Context(), 1000, store.Changes(changes))
+	fatal.If(t, err)
+	_, err = s.pool.Exec(t.Context(), `UPDATE foliot.task SET record = '\x01ff' WHERE key IN (SELECT DISTINCT ON (shard, lane) key FROM foliot.task ORDER BY shard, lane, look, key)`, s.schema)
+	fatal.If(t, err)
+	var want int
+	fatal.If(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM (SELECT FROM foliot.task GROUP BY shard, lane HAVING count(*) > 1) t", s.schema).Scan(&want))
+	heads, err := s.heads(t.Context(), nil, math.MaxInt64)
+	if err != nil || want == 0 || len(heads) != want {
+		t.Errorf("%d heads, want %d: %v", len(heads), want, err)
 	}
 }

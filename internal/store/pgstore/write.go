@@ -125,7 +125,7 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 	}
 	return apart(ctx, s, s.poolOf(c.how), func(ctx context.Context, conn *pgxpool.Conn) ([]ending, error) {
 		endings, err := transactOn(ctx, s, conn, pgx.RowTo[ending], ch)
-		s.added(entriesOf(rows, endings))
+		s.added(entriesOf(rows, endings, err))
 		return endings, err
 	})
 }
@@ -133,13 +133,14 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 // entriesOf returns the entries that rows add to lanes. It is called even if the caller has
 // left, or the COMMIT ended with an error and may have been made: this process reads only
 // the news of others.
-func entriesOf(rows []sqltask.Row, endings []ending) (entries []task.Entry) {
-	of := -1 // the step of a row
+func entriesOf(rows []sqltask.Row, endings []ending, err error) (entries []task.Entry) {
+	unclear := endings == nil && err != nil && code(err) == "" // no reply came
+	of := -1                                                   // the step of a row
 	for i := range rows {
 		if rows[i].Parent == 0 {
 			of++
 		}
-		if e := rows[i].Entry(); e != nil && of < len(endings) && endings[of] == written {
+		if e := rows[i].Entry(); e != nil && (unclear || of < len(endings) && endings[of] == written) {
 			entries = append(entries, *e)
 		}
 	}
