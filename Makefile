@@ -103,7 +103,7 @@ test-slow: checked tooled ## the tests of PKG in their long form, with the race 
 
 # The packages that programs import, and the systems for which they are vetted
 # and built without cgo. The processor of this machine runs the tests for 386.
-PUBLIC = ./wheel ./idle ./webhook ./client . ./dir ./redis ./admin ./foliottest
+PUBLIC = ./wheel ./idle ./webhook ./client . ./dir ./redis ./postgres ./admin ./foliottest
 SYSTEMS = linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64
 WHEEL_SYSTEMS = js/wasm wasip1/wasm plan9/amd64
 

@@ -14,9 +14,9 @@
 // In a handler, Complete ends the task with the rows that the handler writes.
 //
 // The command `foliot postgres migrate` makes the tables, in a schema of their own.
-// Each process that runs owns a part of the tasks, and runs only those: see package
-// foliot/redis. The command `foliot serve` only sends requests, so it must not use the
-// same schema.
+// Each process that calls Node.Run owns a part of the tasks, and runs only those: see
+// package foliot/redis. The command `foliot serve` only sends requests, so it must not
+// use the same schema.
 package postgres
 
 import (
@@ -47,8 +47,8 @@ func Parse(url string) (foliot.Store, error) {
 // the search_path in the pool's URL, or else in the schema foliot. Foliot takes the settings of
 // the pool, such as its BeforeConnect, and makes up to eleven connections of its own: five
 // for reads and leases, five for commits, which may wait for a standby, and one for
-// messages. So no lease waits for the queries of the program, and the program for none of
-// Foliot's. The program closes its pool.
+// messages. So Foliot and the program never wait for each other's connections. The
+// program closes its pool.
 func Use(pool *pgxpool.Pool, schema ...string) foliot.Store {
 	m := postgres.Embedded()
 	m.Config.Pool = pool.Config()

@@ -14,14 +14,14 @@ import (
 )
 
 // Tx returns a Scheduler that reads and writes in a transaction of the program, in the
-// same database as the store of node. Their changes happen if tx commits: the
-// durability is that of the commit. If a call returns an error of the database, tx can
-// only be rolled back, as after any statement that fails. Calls wait for each other, and
-// the program must not use tx during a call. Queues are no part of a transaction. Tx
-// panics if the store of node is not one of this package.
+// same database as the store of node. Its changes happen if tx commits, with the
+// durability of that commit. If a call returns an error of the database, tx can only be
+// rolled back, as after any statement that fails. Calls wait for each other, and the
+// program must not use tx during a call. Queues does not use tx. Tx panics if the store
+// of node is not one of this package.
 //
-// A task is delivered at most 250 ms after the commit if its node had work in the last
-// 10 seconds, and otherwise 1.1 s.
+// A task that is due at the commit starts at most 250 ms after it if its node had work
+// in the last 10 seconds, and otherwise 1.1 s.
 func Tx(node *foliot.Node, tx pgx.Tx) foliot.Scheduler { return schedulerOf(node, tx) }
 
 // SQLTx is Tx for a transaction of database/sql, with any driver for PostgreSQL.

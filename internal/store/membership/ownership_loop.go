@@ -58,8 +58,8 @@ func (m *Member) loop(ctx context.Context, next time.Time) {
 	}
 }
 
-// A store that stops waits for servers that are away: for a step of the loop, then
-// for the release of shards, and for calls under way. The sum is two seconds.
+// These bound the waits of Release for servers that do not answer: for a step of the
+// loop, and then for the release of shards.
 const (
 	stepEnds    = 300 * time.Millisecond
 	releaseEnds = 700 * time.Millisecond
@@ -154,9 +154,8 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	return next
 }
 
-// within runs one part of a step with its own time limit. If one server of
-// the registry hangs, which has the nodes or some shards, the leases of shards on
-// other servers must still be renewed.
+// within runs one part of a step with its own time limit. If one server of the registry
+// hangs, the leases of shards on other servers must still be renewed.
 func (m *Member) within(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithTimeout(ctx, m.config.Lease/6)
 	defer stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Roster is the list of nodes of a registry that reads and writes it as a whole, and
-// has its rules. No method reads or writes the registry, and now is the registry's clock.
+// Roster is the list of nodes of a registry that reads and writes it as a whole, and its
+// methods are the rules. They do no I/O, and now is the registry's clock.
 type Roster []*Entry
 
 // Entry is a process of a Roster.

@@ -85,8 +85,7 @@ func TestStrictNeedsAStandby(t *testing.T) {
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	now := task.CeilMillis(s.Latest())
-	_, err = s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
-	if !errors.Is(err, task.ErrNotDurable) {
+	if err = create(t.Context(), s, now, "a", now); !errors.Is(err, task.ErrNotDurable) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -96,10 +95,7 @@ func TestStrictNeedsAStandby(t *testing.T) {
 func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.T) {
 	server := pgtest.New(t)
 	fatal.If(t, Migrate(t.Context(), server.URL()))
-	psql := func(sql string) {
-		_, err := pgtest.Psql(t.Context(), server.URL(), sql)
-		fatal.If(t, err)
-	}
+	psql := psql(t, server.URL())
 	for _, setting := range []string{"client_min_messages = error", "synchronous_commit = off"} { // strict is not less for such a role
 		psql("ALTER ROLE postgres SET " + setting)
 	}
@@ -110,10 +106,7 @@ func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.
 	defer func() { fatal.If(t, s.Close()) }()
 	now := task.CeilMillis(s.Latest())
 	requests := map[string]func() error{
-		"create": func() error {
-			_, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
-			return err
-		},
+		"create": func() error { return create(t.Context(), s, now, "a", now) },
 		"edit": func() error {
 			_, err := s.Configure(t.Context(), now, []settings.Edit{settings.PutQueue{Queue: settings.QueueSettings{Namespace: task.DefaultNamespace, Name: "q"}}})
 			return err
@@ -159,8 +152,7 @@ func TestASilentServerIsUnavailable(t *testing.T) {
 	now := task.CeilMillis(s.Latest())
 	ended := make(chan error, 2)
 	go func() {
-		_, err := s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
-		ended <- err
+		ended <- create(t.Context(), s, now, "a", now)
 	}()
 	go func() {
 		_, err := s.Nodes(t.Context())

@@ -64,7 +64,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 }
 
 // retire makes a step of overdue tasks, at most limit, and returns how many it
-// changed, and whether it has looked at all.
+// changed, and whether it has read all rows.
 func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int, how store.Step, sql string) (n int, all bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

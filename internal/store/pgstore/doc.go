@@ -13,7 +13,8 @@
 // A call can also run in a transaction of the user (tx.go). Then its changes commit with
 // the user's rows, and an open transaction locks only the tasks that it changes. To make
 // that possible, no change of a client touches a row that the change of another task
-// touches: differences of counts, and tasks that wait anew, are rows of the table news.
+// touches: differences of counts, and tasks that begin to wait, are rows of the table
+// news.
 //
 // Programs in other languages change tasks by SQL functions (schema/functions.sql). A
 // function checks its arguments and appends an operation to the column pending of the
@@ -34,35 +35,35 @@
 // A heartbeat renews one row, which is the lease of all shards of the node (registry.go).
 // It also reads all that an idle node needs to know: the nodes, the version of the
 // settings, and whether there are news. So it is the only statement that such a node
-// makes. A node that waits for messages that get lost is at most 250 ms late if it had
-// work in the last ten seconds, and otherwise 1.1 s.
+// makes. A node that misses a message is at most 250 ms late if it had work in the last
+// ten seconds, and otherwise 1.1 s.
 //
 // The owner finds tasks in the index task_due, lane by lane. Each read begins at the
 // lane's low-water mark, because dead rows of claimed tasks lie before it. A claim
 // changes no indexed column, so it writes no index, and running tasks stay in the index
-// until they end. The owner learns of tasks that other transactions add from the news
-// (poll.go). It reads the news by snapshots: transactions commit in another order than
-// they get their numbers. A crash of PostgreSQL or a failover may undo claims of tasks
-// that the marks have passed. It empties the unlogged table recovery, and then each node
-// acquires its shards again and reads the heads of all lanes. If the address leads to
-// another store later, or to an older copy, a node notices that (identity.go).
+// until they end. From the news (poll.go), the owner learns of tasks that other
+// transactions add. It reads by snapshots, because transactions do not commit in the
+// order of their numbers. A crash of PostgreSQL or a failover may undo claims of tasks
+// that the marks have passed. It empties the unlogged table recovery, and then each
+// node acquires its shards again and reads the heads of all lanes. If the address leads
+// to another store later, or to an older copy, a node notices that (identity.go).
 //
 // # Durability
 //
 // Claims and extensions commit without a sync: if a crash undoes one, the task is due
 // again. At the level strict, any warning of a COMMIT is an error, because PostgreSQL
 // answers a cancelled wait for a standby with success and a warning. A COMMIT is never
-// cancelled: its connection ends without a cancel request, and only with the store or if the
-// server is silent. Commits have a pool of connections of their own, so that those which wait
-// for a standby hold up neither reads nor leases.
+// cancelled: its connection is closed without a cancel request, and only if the store closes
+// or the server is silent. Commits have a pool of connections of their own, so that those
+// which wait for a standby hold up neither reads nor leases.
 //
 // # Locks
 //
-// Statements lock records in the order of their keys. Those of dispatch skip locked
-// records, and try again for a moment; those of clients wait for at most a second.
-// A create of a name that another transaction has put waits for that one, so later tries are
-// made apart from other creates. Creates share a lock of their namespace, which its removal
-// takes alone.
+// Statements lock records in the order of their keys. They skip locked records, and
+// their steps are tried again: those of dispatch for 100 ms, those of clients for a
+// second. Only changes in a user's transaction wait. A create waits for a transaction
+// that has put the same name, so later tries are made apart from other creates. Creates
+// take a shared lock of their namespace, its removal an exclusive one.
 //
 // # Time
 //

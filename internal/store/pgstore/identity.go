@@ -70,8 +70,9 @@ func (s *Store) isLost() error {
 // waits for the disk or a standby.
 const rollbackBeats = 10
 
-// noteRollback counts a rollback if no heartbeat in the store is as new as the last one of
-// this process. Then it acquires its shards again, which reads the lanes.
+// noteRollback counts a rollback if the newest heartbeat in the store is rollbackBeats
+// older than the last one of this process. Then this process acquires its shards again,
+// and so reads the lanes.
 func (r registry) noteRollback(found membership.Roster, now task.Millis) {
 	newest := task.Millis(0)
 	for _, n := range found {

@@ -75,7 +75,7 @@ func TestANewConnectionToAnotherStoreIsNotUsed(t *testing.T) {
 	one("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'foliot'")
 	redistest.Until(t, "it has noticed", func() bool {
 		now := task.CeilMillis(s.Latest())
-		_, err = s.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", now)}}))
+		err = create(t.Context(), s, now, "a", now)
 		return !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrStoreReplaced)
 	})
 	s.polling.Release(1)
@@ -95,8 +95,7 @@ func TestARestoredOlderCopyIsCountedAsARollback(t *testing.T) {
 	sql("UPDATE meta SET lease = 600")
 	s := openNodes(t, url, "a")[0]
 	due := task.CeilMillis(s.Latest())
-	_, err := s.Transit(t.Context(), due, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("again", due)}}))
-	fatal.If(t, err)
+	fatal.If(t, create(t.Context(), s, due, "again", due))
 	tables := []string{"node", "task", "lease", "count", "news"}
 	copies := ""
 	for _, table := range tables {
@@ -147,8 +146,7 @@ func TestNewsOfRepeatedTransactionsAreRead(t *testing.T) {
 	defer s.Watch(store.Watcher{Tasks: func(entries []task.Entry) { found += len(entries) }})()
 	s.last = "999999999:999999999:"
 	fatal.If(t, s.readOwned(t.Context(), s.member.Owned()))
-	_, err := writer.Transit(t.Context(), 1, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1)}}))
-	fatal.If(t, errors.Join(err, s.poll(t.Context())))
+	fatal.If(t, errors.Join(create(t.Context(), writer, 1, "a", 1), s.poll(t.Context())))
 	if found != 1 {
 		t.Errorf("%d tasks were found", found)
 	}
@@ -160,10 +158,7 @@ func TestOldNewsAreOnlyAddedUp(t *testing.T) {
 	url := migrated(t)
 	writer := openedAt(t, url)
 	defer func() { fatal.If(t, writer.Close()) }()
-	create := func(name string) {
-		replies, err := writer.Transit(t.Context(), 1, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(name, 1)}}))
-		fatal.If(t, errors.Join(err, replies[0].Err))
-	}
+	create := func(name string) { fatal.If(t, create(t.Context(), writer, 1, name, 1)) }
 	create("old")
 	s := openedAt(t, url).(*Store) //nolint:forcetypeassert // it has no other type
 	defer func() { fatal.If(t, s.Close()) }()

@@ -129,7 +129,7 @@ func TestANodeFindsTasksWithoutMessages(t *testing.T) {
 				n++
 				owner.busy.Store(int64(time.Since(owner.opened) - c.idle))
 				now, name := task.CeilMillis(owner.Latest()), fmt.Sprint("task-", n)
-				fatal.If(t, errOf(writer.Transit(t.Context(), now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(name, now)}}))))
+				fatal.If(t, create(t.Context(), writer, now, name, now))
 				for began := time.Now(); ; {
 					if <-found == name {
 						took = append(took, time.Since(began))

@@ -31,8 +31,8 @@ WITH RECURSIVE h AS (
 		SELECT shard, lane, look, key, record FROM foliot.task WHERE shard = h.shard AND lane > h.lane ORDER BY shard, lane, look, key LIMIT 1) n
 ) SELECT shard, lane, look, key, record FROM h WHERE look <= $2`
 
-// heads returns the first tasks of the lanes in shards, nil for all, that have one until a
-// time, waiting or running. A damaged record does not hide the others of its lane.
+// heads returns the first task, waiting or running, of each lane in shards, nil for all,
+// if it is due by until. A damaged record does not hide the others of its lane.
 func (s *Store) heads(ctx context.Context, shards []int16, until task.Millis) ([]head, error) {
 	all, err := transact(ctx, s, s.scanHead, change{how: unsynced, sql: readHeads, args: []any{shards, int64(until)}})
 	sound := all[:0]

@@ -26,7 +26,7 @@ type listeners struct {
 }
 
 // notifyEvery is the shortest time between two transactions that notify: they take a
-// lock of the whole database at their commit.
+// global lock at their commit.
 const notifyEvery = 50 * time.Millisecond
 
 // notify sends a message, unless too many wait.

@@ -18,7 +18,8 @@ import (
 // steps that are written with it.
 const dispatchWaits, clientWaits = 100 * time.Millisecond, time.Second
 
-// locked returns the error of a step that could not lock its record for too long.
+// locked returns the error of a step after too many tries to lock its record, nil to
+// try again.
 func (m *medium) locked(ctx context.Context, st *step) error {
 	since := &st.Extra.locked
 	if since.IsZero() {

@@ -191,7 +191,7 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	return m.writeSteps(ctx, free, m.together.Do)
 }
 
-// writeAlone writes rows of which one can be of a locked name. Few calls do that at a time,
+// writeAlone writes rows if the name of one may be locked. Few calls do that at a time,
 // because the connections are for all.
 func (s *Store) writeAlone(ctx context.Context, rows []sqltask.Row, c class) ([]ending, error) {
 	if err := s.loners.Acquire(ctx, 1); err != nil {
@@ -206,8 +206,8 @@ func byItself(c class) class {
 	return c
 }
 
-// writeSteps writes steps, or its halves if another transaction locks the name of a
-// task that one of them creates.
+// writeSteps writes steps, or each half apart if another transaction locks the name of
+// a task that one of them creates.
 func (m *medium) writeSteps(ctx context.Context, steps []*step, write func(context.Context, []sqltask.Row, class) ([]ending, error)) error {
 	if len(steps) == 0 {
 		return nil
@@ -215,7 +215,7 @@ func (m *medium) writeSteps(ctx context.Context, steps []*step, write func(conte
 	endings, err := write(ctx, m.rowsOf(steps), m.classOf(steps))
 	switch state := code(err); {
 	case err == nil, m.foreign: // an error has ended the user's transaction
-	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken the Idempotency-Key of a record that w changes, or the locks
+	case state == uniqueViolation, state == deadlock, state == serialization: // another call has taken an Idempotency-Key of these records, or the locks
 		endings, err = make([]ending, len(steps)), nil
 		for i := range endings {
 			endings[i] = changed

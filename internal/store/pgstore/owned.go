@@ -59,8 +59,8 @@ func (s *Store) owner(n int16) *string {
 }
 
 // prepare reads the first task of each lane in shards that this process has acquired. If
-// ctx ends before, the read goes on, because one that begins anew can last as long, and the
-// next call waits for it.
+// ctx ends before, the read goes on, because a new one can last as long, and the next call
+// waits for it.
 func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	for {
 		fresh := slices.DeleteFunc(slices.Clone(owned), func(o *membership.Owned) bool { return o.Ready.Load() })
@@ -119,7 +119,7 @@ func (s *Store) readOwned(ctx context.Context, owned []*membership.Owned) error 
 	return nil
 }
 
-// readsNewsOf returns when each later poll reads the news of shards.
+// readsNewsOf waits until each later poll reads the news of shards.
 func (s *Store) readsNewsOf(ctx context.Context, of map[int16]*membership.Owned) error {
 	if err := s.polling.Acquire(ctx, 1); err != nil {
 		return err

@@ -22,10 +22,10 @@ const (
 	foldMost, pollMost = 1000, 10_000
 )
 
-// A snapshot, as a text of pg_snapshot, says which transactions a read has seen. Those of
-// a shard that it has not seen are unseen. Numbers of transactions are handed out at their
-// first write and not at their commit, so a bound alone would skip the news of a
-// transaction that commits late.
+// A snapshot, as a text of pg_snapshot, says which transactions a read has seen. unseen
+// selects the news of the others. Numbers of transactions are handed out at their first
+// write and not at their commit, so a bound alone would skip the news of a transaction
+// that commits late.
 const (
 	nothingSeen = "1:1:"
 	unseen      = `(n.xid >= pg_snapshot_xmax($2::text::pg_snapshot) OR n.xid = ANY(ARRAY(SELECT pg_snapshot_xip($2::text::pg_snapshot))))`
@@ -136,7 +136,7 @@ func (s *Store) wakePoll() {
 	}
 }
 
-// pollAll polls, and has the counts of what it has read added up, until ctx ends.
+// pollAll polls, and has foldAll add up the counts, until ctx ends.
 func (s *Store) pollAll(ctx context.Context) {
 	polled := time.Duration(0) // after s.opened
 	wait := func() time.Duration {

@@ -25,7 +25,7 @@ import (
 type registry struct{ *Store }
 
 // serverTime is the server's clock in milliseconds, rounded down: a cast to bigint
-// would round up, and now() is the begin of the transaction.
+// would round up, and now() is the start of the transaction.
 const serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 // Beat implements membership.Registry.

@@ -235,7 +235,7 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return store.Call(ctx, &s.calls, func() (map[task.QueueKey]task.Counts, error) { return s.readCounts(ctx, s.pool) })
 }
 
-// readCounts adds the unread news to the counts, in one snapshot.
+// readCounts adds the rows of news to the counts, in one snapshot.
 func (s *Store) readCounts(ctx context.Context, q Querier) (map[task.QueueKey]task.Counts, error) {
 	rows, err := q.Query(ctx, "SELECT namespace, queue, number, sum(n)::bigint, NULL::jsonb FROM foliot.count GROUP BY 1, 2, 3 UNION ALL SELECT '', '', 0, 0, news FROM foliot.news", s.schema)
 	if err != nil {

@@ -226,7 +226,7 @@ func (s *Store) Close() error {
 }
 
 // Endpoints returns host:port of the servers that the URL names, and of the APIs of all
-// nodes, because no task must reach them. It can contain one several times.
+// nodes, because tasks must not reach them. It can contain one several times.
 func (s *Store) Endpoints() []string {
 	c, all := s.pool.Config().ConnConfig, s.member.APIs()
 	for _, at := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}, c.Fallbacks...) {

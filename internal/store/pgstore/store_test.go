@@ -39,6 +39,26 @@ func opened(t *testing.T) store.Store {
 	return openedAt(t, migrated(t))
 }
 
+// create creates a task, and returns the error of the call or of the task.
+func create(ctx context.Context, s store.Store, now task.Millis, name string, due task.Millis) error {
+	replies, err := s.Transit(ctx, now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(name, due)}}))
+	if err == nil {
+		err = replies[0].Err
+	}
+	return err
+}
+
+// psql returns a function that returns what psql prints.
+func psql(t *testing.T, url string) func(sql string) string {
+	t.Helper()
+	return func(sql string) string {
+		t.Helper()
+		out, err := pgtest.Psql(t.Context(), url, sql)
+		fatal.If(t, err)
+		return out
+	}
+}
+
 func openedAt(t *testing.T, url string) store.Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{URL: url, Shared: store.Shared{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, CallersClock: true}})

@@ -22,9 +22,9 @@ type Querier interface {
 type transactionKey struct{}
 
 // Within returns a context in which calls of a Store read and write in a transaction.
-// Their changes are as if never made unless the transaction commits, and an error of
-// the database ends it, as any error of a statement does. The caller must not use the
-// transaction during a call.
+// Their changes happen only if the transaction commits, and an error of the database
+// ends it, as any error of a statement does. The caller must not use the transaction
+// during a call.
 func Within(ctx context.Context, tx *Transaction) context.Context {
 	return context.WithValue(ctx, transactionKey{}, tx)
 }

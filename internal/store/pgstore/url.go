@@ -43,8 +43,8 @@ func parse(text string) (c *pgxpool.Config, path string, err error) {
 	return c, path, nil
 }
 
-// Location returns a URL with all that says which store a valid URL or connection string
-// names, without credentials.
+// Location returns a URL with the parts of a valid URL or connection string that
+// identify the store, without credentials.
 func Location(text string) string {
 	c, path, err := parse(text)
 	if err != nil {

@@ -25,17 +25,12 @@ import (
 func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 	server := pgtest.New(t)
 	fatal.If(t, Migrate(t.Context(), server.URL()))
-	psql := func(sql string) string {
-		t.Helper()
-		out, err := pgtest.Psql(t.Context(), server.URL(), sql)
-		fatal.If(t, err)
-		return out
-	}
+	psql := psql(t, server.URL())
 	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
 	psql("SELECT pg_reload_conf()")
 	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
 	s.silent = 50 * time.Millisecond
-	create := func(ctx context.Context) error {
+	repeat := func(ctx context.Context) error {
 		c := task.Create{Spec: tasktest.Spec("a", 1_000_000), Idempotency: &task.Idempotency{Key: task.Digest([]byte("k")), Fingerprint: "f"}}
 		replies, err := s.Transit(ctx, 1000, store.Changes([]task.Change{c}))
 		if err == nil {
@@ -45,12 +40,12 @@ func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 	}
 	for range 4 {
 		ctx, stop := context.WithTimeout(t.Context(), 10*s.silent)
-		if err := create(ctx); err == nil {
+		if err := repeat(ctx); err == nil {
 			t.Error("a create is confirmed without a standby")
 		}
 		stop()
 	}
-	if err := create(t.Context()); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "waits for a standby") {
+	if err := repeat(t.Context()); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "waits for a standby") {
 		t.Errorf("a repeated create ended with %v", err)
 	}
 	psql("SET synchronous_commit = off; INSERT INTO permit VALUES ('a', '{}', 0)")
@@ -60,8 +55,7 @@ func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 	waiting := func() string { return psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") }
 	ended := make(chan error, 1)
 	go func() {
-		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("b", 1_000_000)}}))
-		ended <- err
+		ended <- create(t.Context(), s, 1000, "b", 1_000_000)
 	}()
 	redistest.Until(t, "both COMMITs wait", func() bool { return waiting() == "2" })
 	fatal.If(t, s.Close())
@@ -78,12 +72,7 @@ func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 func TestATaskIsFoundAlthoughItsCallerHasLeft(t *testing.T) {
 	server := pgtest.New(t)
 	fatal.If(t, Migrate(t.Context(), server.URL()))
-	psql := func(sql string) string {
-		t.Helper()
-		out, err := pgtest.Psql(t.Context(), server.URL(), sql)
-		fatal.If(t, err)
-		return out
-	}
+	psql := psql(t, server.URL())
 	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel, Shared: store.Shared{Node: "a"}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
@@ -110,8 +99,7 @@ func TestATaskIsFoundAlthoughItsCallerHasLeft(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan error, 1)
 		go func() {
-			_, err := s.Transit(ctx, now, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec(fmt.Sprint(i), now)}}))
-			left <- err
+			left <- create(ctx, s, now, fmt.Sprint(i), now)
 		}()
 		redistest.Until(t, "the COMMIT waits", func() bool { return psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1" })
 		leave()
@@ -130,10 +118,7 @@ func TestATransactionOnASilentServerEnds(t *testing.T) {
 	fatal.If(t, Migrate(t.Context(), server.URL()))
 	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
 	defer func() { fatal.If(t, s.Close()) }()
-	create := func() error {
-		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
-		return err
-	}
+	create := func() error { return create(t.Context(), s, 1000, "a", 1_000_000) }
 	fatal.If(t, create())
 	s.silent = 50 * time.Millisecond
 	server.Pause()
@@ -143,7 +128,9 @@ func TestATransactionOnASilentServerEnds(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	s.silent = statementEnds
-	fatal.If(t, create())
+	if err := create(); !errors.Is(err, task.ErrExists) {
+		t.Errorf("a repeated create ended with %v", err)
+	}
 }
 
 // A write that finds an unused connection to a server that stands still does not wait for it.
@@ -152,10 +139,7 @@ func TestAnUnusedConnectionToASilentServerIsGivenUp(t *testing.T) {
 	fatal.If(t, Migrate(t.Context(), server.URL()))
 	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
 	defer func() { fatal.If(t, s.Close()) }()
-	create := func() error {
-		_, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
-		return err
-	}
+	create := func() error { return create(t.Context(), s, 1000, "a", 1_000_000) }
 	fatal.If(t, create())
 	used := time.Now()
 	redistest.Until(t, "the connection is tested before its next use", func() bool { return time.Since(used) > pingAfter })
@@ -247,13 +231,7 @@ func TestStrictConfirmsNoTaskThatOnlyAReplacedServerHas(t *testing.T) {
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()
 	s.waits.Store(true) // as a poll would find
-	create := func() error {
-		replies, err := s.Transit(t.Context(), 1000, store.Changes([]task.Change{task.Create{Spec: tasktest.Spec("a", 1_000_000)}}))
-		if err == nil {
-			err = replies[0].Err
-		}
-		return err
-	}
+	create := func() error { return create(t.Context(), s, 1000, "a", 1_000_000) }
 	fatal.If(t, create())
 	uses = 0
 	if err := create(); !errors.Is(err, task.ErrExists) {

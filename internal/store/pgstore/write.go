@@ -148,7 +148,7 @@ func entriesOf(rows []sqltask.Row, endings []ending, err error) (entries []task.
 }
 
 // lockNamespace returns the number of the lock that the removal of a namespace holds,
-// and that creates in it share. A create looks after that whether its namespace exists.
+// and that creates in it share. A create then checks that its namespace exists.
 func lockNamespace(field string) int64 { return int64(sqltask.Hash(field)) }
 
 // extend sets the ends of leases.

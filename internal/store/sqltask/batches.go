@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Batches makes the writes of many calls at the same time together, because a transaction
-// costs far more than a row. A write waits only while some of its class are under way. The
-// goroutines end when no write waits.
+// Batches joins the writes of concurrent calls, because a transaction costs far more than
+// a row. A write waits only while some of its class are under way. The goroutines end
+// when no write waits.
 type Batches[C comparable, E any] struct {
 	Write func([]Row, C) ([]E, error) // makes a transaction, and returns the endings of rows without a parent
 	Undid func(error) bool            // the error of a transaction can be that of one of its writes

@@ -22,7 +22,8 @@ func ParseKey(s string) (task.Key, error) {
 	return task.Key{Namespace: namespace, Name: name}, nil
 }
 
-// Hash returns a hash of a text. No user can find another text with the same hash.
+// Hash returns a hash of a text. Finding another text with the hash of a given one
+// takes 2^64 tries.
 func Hash(s string) uint64 {
 	sum := sha256.Sum256([]byte(s))
 	return binary.BigEndian.Uint64(sum[:8])

@@ -60,7 +60,7 @@ func (l *Locked) Rests(k task.Key) bool {
 	return is && time.Since(t.last) < min(max(t.last.Sub(t.first), often), rare)
 }
 
-// Drop forgets tasks that a transaction has changed, which has ended.
+// Drop forgets tasks after the transaction that changed them has ended.
 func (l *Locked) Drop(entries []task.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

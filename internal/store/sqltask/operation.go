@@ -175,8 +175,8 @@ func (a *Applying) Apply(_ task.Millis, old *task.Task, _ task.Facts) (task.Resu
 // millions.
 const MaxUnapplied = 10_000
 
-// Unapplied has tasks with pending operations in the shards of this process. Those that
-// were added last are the first ones, because older ones can be millions.
+// Unapplied has tasks with pending operations in the shards of this process. Take
+// returns the newest first, because older ones can be millions.
 type Unapplied struct {
 	News chan struct{} // some were added
 
@@ -237,7 +237,7 @@ func (u *Unapplied) Omit() {
 	u.Wake()
 }
 
-// Take removes some tasks, and no deferred ones with others, because those can be locked. If
+// Take removes and returns some tasks, deferred ones apart, because they can be locked. If
 // there are none, it reports once whether some were omitted: then the caller must look for
 // them.
 func (u *Unapplied) Take() (keys []task.Key, omitted bool) {

@@ -36,8 +36,8 @@ CREATE INDEX task_ended ON task (ended) WHERE ended IS NOT NULL;
 CREATE INDEX task_pending ON task (shard) WHERE pending IS NOT NULL;
 CREATE INDEX task_keep ON task (shard, keep) WHERE keep IS NOT NULL;
 
--- The leases of running tasks. An extension writes only here, so it never makes a
--- transaction of a user fail that has read the task.
+-- The leases of running tasks. An extension writes only here, so it never fails a
+-- user's transaction that has read the task.
 CREATE TABLE lease (
     key   text COLLATE "C" PRIMARY KEY,
     shard smallint NOT NULL,
@@ -46,8 +46,8 @@ CREATE TABLE lease (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX lease_until ON lease (shard, until);
 
--- What each transaction changed in a shard: differences of counts, tasks that wait
--- anew, and tasks with pending operations. No transaction waits for another one, because each adds a row.
+-- The changes of each transaction in a shard: differences of counts, tasks that begin to wait,
+-- and tasks with pending operations. Each adds rows, so none waits for another.
 CREATE TABLE news (
     xid   xid8 NOT NULL DEFAULT pg_current_xact_id(),
     shard smallint NOT NULL,
@@ -57,7 +57,7 @@ CREATE TABLE news (
 CREATE INDEX news_shard ON news (shard, xid);
 ALTER TABLE news REPLICA IDENTITY FULL; -- or a publication for all tables forbids its deletes
 
--- Counts of records, without unread news. The shard's owner writes them.
+-- Counts of records, without those in news. The shard's owner writes them.
 CREATE TABLE count (
     shard     smallint NOT NULL,
     namespace text COLLATE "C" NOT NULL,

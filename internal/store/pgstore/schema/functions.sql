@@ -4,8 +4,9 @@
 -- the tables. A function only leaves an operation in the task's row. The nodes apply
 -- it, because the rules of a task's life are in Go.
 
--- The bodies are in plpgsql, which keeps their plans, and build a message only for an error.
--- They have no backslash outside of E'', because a program can change the meaning.
+-- The longer bodies are in plpgsql, which keeps their plans, and build a message only for an
+-- error. Backslashes are only in E'', because standard_conforming_strings can change their
+-- meaning.
 
 -- refuse raises an error.
 CREATE OR REPLACE FUNCTION refuse(code text, message text) RETURNS void LANGUAGE plpgsql AS $$
@@ -101,8 +102,8 @@ END $$;
 
 -- operate leaves an operation in the row of a task, and returns it with the state that
 -- it found: none, waiting or running. It locks the row, or the name if there is no row,
--- until the transaction ends. Each operation gives the row a new stamp, so a claim that
--- was decided before it fails.
+-- until the transaction ends. Each operation gives the row a new stamp, so a claim by
+-- the old stamp fails.
 CREATE OR REPLACE FUNCTION operate(namespace text, name text, INOUT op jsonb, OUT state text) LANGUAGE plpgsql AS $$
 DECLARE
 	verb   text := op->>'op';
