@@ -18,7 +18,7 @@ import (
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
-	pace := pacer{interval: d.config.Gather}
+	pace := pacer{batch: claimBatch, interval: d.config.Gather}
 	for {
 		select {
 		case <-d.wake:
@@ -26,7 +26,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			return
 		}
 		for d.gather(stopping, &pace) {
-			room := pace.room(claimBatch, d.several.Load())
+			room := pace.room(d.several.Load())
 			batch := d.take(room)
 			if len(batch) == 0 {
 				break

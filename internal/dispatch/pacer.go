@@ -13,32 +13,52 @@ import (
 // soon after each other share a call. After a quiet time or a full call, the
 // next call begins at once.
 type pacer struct {
+	batch    batchSize
 	interval time.Duration // between the beginnings of two calls; zero means that no call waits
 	earliest time.Duration // when the next call can begin, by the monotonic clock
 	begun    time.Duration // when the last call began
-	cost     time.Duration // of an item of a call, as a moving mean
+	calls    uint          // that have begun
+	least    time.Duration // how long a call of few items lasts
+	cost     time.Duration // of an item above that, as a moving mean
 }
 
 // batchSize is how many items one call of the store carries. Large batches cost
 // least, but tasks of another lane that become due wait until a batch is
 // claimed, launched or settled. So batches are small while several namespaces
-// have tasks in the near window, and no call of a slow store lasts much longer than
-// callLasts, unless even few items do.
+// have tasks in the near window, and the items of a call of a slow store take no longer
+// than callLasts, or than the call without them, unless even few items do.
 type batchSize struct{ alone, shared int }
+
+// most returns the size for a fast store.
+func (b batchSize) most(several bool) int {
+	if several {
+		return b.shared
+	}
+	return b.alone
+}
+
+// few is the size of a call that shows how long a call lasts without its items.
+func (b batchSize) few() int { return b.shared / 4 }
 
 var (
 	claimBatch  = batchSize{alone: 256, shared: 24}
 	settleBatch = batchSize{alone: 512, shared: 64}
 )
 
-const callLasts = 10 * time.Millisecond
+const (
+	callLasts = 10 * time.Millisecond
+	fewEvery  = 64 // calls
+)
 
 // room returns how many items the next call carries.
-func (p *pacer) room(b batchSize, several bool) int {
-	if several {
-		return b.shared
+func (p *pacer) room(several bool) int {
+	switch {
+	case several:
+		return p.batch.shared
+	case p.calls%fewEvery == 0:
+		return p.batch.few()
 	}
-	return int(min(max(callLasts/max(p.cost, 1), time.Duration(b.shared)), time.Duration(b.alone)))
+	return int(min(max(max(callLasts, p.least)/max(p.cost, 1), time.Duration(p.batch.shared)), time.Duration(p.batch.alone)))
 }
 
 // left returns how long the next call has to wait.
@@ -47,7 +67,7 @@ func (p *pacer) left(now time.Duration) time.Duration { return max(p.earliest-no
 // begin records the beginning of a call, where full means that the call had no
 // room for another task.
 func (p *pacer) begin(now time.Duration, full bool) {
-	p.earliest, p.begun = now, now
+	p.earliest, p.begun, p.calls = now, now, p.calls+1
 	if !full {
 		p.earliest += p.interval
 	}
@@ -56,7 +76,15 @@ func (p *pacer) begin(now time.Duration, full bool) {
 // end records the end of a call of n items.
 func (p *pacer) end(now time.Duration, n int) {
 	const memory = 8 // calls
-	p.cost += ((now-p.begun)/time.Duration(n) - p.cost) / memory
+	lasted := now - p.begun
+	switch {
+	case n > p.batch.few():
+		p.cost += (max(lasted-p.least, 0)/time.Duration(n) - p.cost) / memory
+	case p.least == 0 || lasted < p.least:
+		p.least = lasted
+	default:
+		p.least += (lasted - p.least) / memory
+	}
 }
 
 // backlog remembers whether due tasks wait for slots of a limit or of the

@@ -63,18 +63,29 @@ func TestNoCallWaitsWhileDueTasksWait(t *testing.T) {
 // A call of a slow store carries fewer items, so that it lasts about callLasts.
 func TestACallOfASlowStoreCarriesFewerItems(t *testing.T) {
 	b := batchSize{alone: 256, shared: 24}
-	for cost, want := range map[time.Duration]int{0: 256, 20 * time.Microsecond: 256, 100 * time.Microsecond: 100, time.Millisecond: 24} {
-		p := pacer{}
-		for at := time.Duration(0); at < time.Minute; {
-			n := p.room(b, false)
+	for _, c := range []struct {
+		fixed, cost time.Duration
+		want        int
+	}{
+		{time.Millisecond / 16, 0, 256},
+		{time.Millisecond / 16, 20 * time.Microsecond, 256},
+		{time.Millisecond / 16, 100 * time.Microsecond, 100},
+		{time.Millisecond / 16, time.Millisecond, 24},
+		{20 * time.Millisecond, 20 * time.Microsecond, 256}, // smaller calls would only be more
+		{20 * time.Millisecond, 200 * time.Microsecond, 105},
+		{20 * time.Millisecond, time.Millisecond, 32},
+	} {
+		p := pacer{batch: b}
+		for at := time.Duration(0); at < time.Minute || p.calls%fewEvery != 2; {
+			n := p.room(false)
 			p.begin(at, true)
-			at += time.Duration(n)*cost + time.Millisecond/16
+			at += time.Duration(n)*c.cost + c.fixed
 			p.end(at, n)
 		}
-		if n := p.room(b, false); n > want || n < want*9/10 {
-			t.Errorf("at %v an item, a call carries %d, want %d", cost, n, want)
+		if n := p.room(false); n > c.want*11/10 || n < c.want*9/10 {
+			t.Errorf("with %v, and %v an item, a call carries %d, want %d", c.fixed, c.cost, n, c.want)
 		}
-		if n := p.room(b, true); n != b.shared {
+		if n := p.room(true); n != b.shared {
 			t.Errorf("with several namespaces it carries %d", n)
 		}
 	}

@@ -29,7 +29,7 @@ func (d *Dispatcher) renewer(calls context.Context) {
 
 func (d *Dispatcher) renew(calls context.Context) {
 	aged, hanging := d.aged()
-	for batch := range slices.Chunk(aged, new(pacer).room(settleBatch, d.several.Load())) {
+	for batch := range slices.Chunk(aged, settleBatch.most(d.several.Load())) {
 		d.extend(calls, batch)
 	}
 	if d.config.Hangs != nil {

@@ -15,14 +15,14 @@ import (
 func (d *Dispatcher) settler(calls context.Context) {
 	var retries sync.WaitGroup
 	defer retries.Wait()
-	pace := pacer{interval: d.config.Gather}
+	pace := pacer{batch: settleBatch, interval: d.config.Gather}
 	for last := false; !last; {
 		a := <-d.outcomes
 		if a == nil {
 			return
 		}
 		d.gather(calls, &pace)
-		batch, room := []*attempt{a}, pace.room(settleBatch, d.several.Load())
+		batch, room := []*attempt{a}, pace.room(d.several.Load())
 		for more := true; more && len(batch) < room; {
 			select {
 			case next := <-d.outcomes:

@@ -61,6 +61,9 @@ var (
 		"The log of the server and `foliot doctor` name the setting and the remedy"}
 	// ErrClosed means that the store was closed, or stopped after a disk error.
 	ErrClosed = errors.New("the store is closed")
+	// ErrStopped is the ErrClosed of a store that stopped after a disk error. The change
+	// may have been made.
+	ErrStopped error = &remedyError{ErrClosed, "the store has stopped after an error of its disk"}
 )
 
 // LockedError is an ErrUnavailable: an open transaction of another program holds a lock

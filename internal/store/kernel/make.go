@@ -275,6 +275,7 @@ func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 		for _, p := range wave {
 			guess(m, p)
 		}
+		pending := wave
 		for round, open := 0, wave; len(open) > 0; round++ {
 			if round == maxRounds {
 				return fmt.Errorf("task %q in namespace %q: other requests changed it in each of %d tries: repeat the request", open[0].Key.Name, open[0].Key.Namespace, round)
@@ -288,10 +289,11 @@ func Make[R recorded, X any](ctx context.Context, m Medium[R, X], steps []*Progr
 			if open = undone(open); len(open) > 0 {
 				continue
 			}
-			if err := m.Finish(ctx, wave); err != nil {
+			if err := m.Finish(ctx, pending); err != nil {
 				return err
 			}
-			open = undone(wave)
+			pending = undone(pending)
+			open = pending
 		}
 	}
 	return nil

@@ -165,6 +165,45 @@ func (r *replaced) Finish(_ context.Context, done []*progress) error {
 	return nil
 }
 
+// restless is a medium in which a record changes whenever steps are confirmed.
+type restless struct {
+	sharedCall
+	t         *testing.T
+	confirmed map[*progress]bool
+}
+
+func (r *restless) Finish(_ context.Context, done []*progress) error {
+	for i, p := range done {
+		if r.confirmed[p] {
+			r.t.Errorf("%s is confirmed twice", p.Key.Name)
+		}
+		if i > 0 && p.RestsOnRead() {
+			p.Repeat()
+		} else {
+			r.confirmed[p] = true
+		}
+	}
+	return nil
+}
+
+// A batch ends although its records change all the time: each of its steps is confirmed once.
+func TestAStepIsConfirmedOnce(t *testing.T) {
+	quotas := &quota.Quotas{Settings: func() *settings.Settings { return settings.NewSettings() }}
+	s := &shared{r: rand.New(rand.NewPCG(1, 2)), records: map[task.Key]stamped{}}
+	for range 2 {
+		var steps []*progress
+		for i := range 20 {
+			sp := spec(task.DefaultNamespace)
+			sp.Name = fmt.Sprint("t", i)
+			steps = append(steps, &progress{Step: store.Changes([]task.Change{task.Create{Spec: sp}})[0]})
+		}
+		r := &restless{call{s, &Call{At: 1, Quotas: quotas}}, t, map[*progress]bool{}}
+		if err := Make(t.Context(), r, steps); err != nil || len(r.confirmed) != len(steps) {
+			t.Errorf("%d of %d steps are confirmed: %v", len(r.confirmed), len(steps), err)
+		}
+	}
+}
+
 // A change that finds its record as it wants it is made again if the server's successor does
 // not have that record.
 func TestAChangeThatRestsOnTheRecordOfAReplacedServerIsMadeAgain(t *testing.T) {

@@ -73,7 +73,9 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) {
 			m.lost.Add(1)
 		}
 		m.disown(i, claimState{since: sent, until: time.Now().Add(g.Left)})
-		m.listed(i, false)
+		if g.Owner != "" { // else the registry may list a lease of this process that has ended, and renew it
+			m.listed(i, false)
+		}
 		return
 	}
 	h := m.owned[i].Load()

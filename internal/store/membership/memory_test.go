@@ -130,6 +130,7 @@ func (l *link) Beat(ctx context.Context, mode Mode, self *Peer, silence time.Dur
 			if m.lapsed[me.Process()] || m.moved[me.Process()] {
 				n.Found = Moved
 			}
+			delete(m.lapsed, me.Process()) // and those that no other process has taken are leased again
 			m.renewLocked(me.Process(), lease)
 		}
 		delete(m.moved, me.Process())
@@ -180,6 +181,11 @@ func (l *link) Lease(ctx context.Context, verb Verb, process string, length time
 	now := m.nowLocked()
 	if m.renews && verb == hold {
 		m.renewLocked(process, length)
+		for _, h := range m.leases {
+			if i := strings.LastIndexByte(h.id, '/'); i > 0 && !h.until.After(now) {
+				m.lapsed[h.id[:i]] = true
+			}
+		}
 	}
 	for i, shard := range shards {
 		h := m.leases[shard]
@@ -192,13 +198,12 @@ func (l *link) Lease(ctx context.Context, verb Verb, process string, length time
 		case verb == hold && ours:
 			h.until = now.Add(length)
 		case verb == hold && (h.id == "" || !h.until.After(now)):
-			if i := strings.LastIndexByte(h.id, '/'); i > 0 && m.renews {
-				m.lapsed[h.id[:i]] = true
-			}
 			m.epochs++
 			h = held{fmt.Sprint(process, "/", m.epochs), now.Add(length)}
 		}
-		m.leases[shard] = h
+		if m.leases[shard] = h; m.renews && !h.until.After(now) {
+			h.id = "" // no process has a lease
+		}
 		out[i] = LeaseReply{Owner: h.id, Left: max(h.until.Sub(now), 0)}
 	}
 	return out

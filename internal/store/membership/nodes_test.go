@@ -20,11 +20,11 @@ var silent = slog.New(slog.DiscardHandler)
 // and stand still, replies are late, the network is cut and the registry's clock is
 // set. After the last fault each shard has an owner again.
 func TestAtMostOneNodeActsAsTheOwnerOfAShard(t *testing.T) {
-	seeds := 20
+	first, seeds := 0, 300
 	if testing.Short() {
-		seeds = 4
+		first, seeds = 165, 4
 	}
-	for seed := range seeds {
+	for seed := first; seed < first+seeds; seed++ {
 		for _, renews := range []bool{false, true} {
 			t.Run(fmt.Sprint(seed, renews), func(t *testing.T) {
 				t.Parallel()
@@ -108,7 +108,7 @@ func faults(t *testing.T, r *rand.Rand, renews bool) {
 	for _, n := range barred {
 		n.link.setBarred(false)
 	}
-	check(3 * lease) // the registry's clock may have been set back by up to two leases
+	check(6 * lease) // the registry's clock may have been set back by two leases, again and again
 	if least, most := extremes(owners(nodes, shards)); least != 1 || most != 1 {
 		t.Errorf("%d to %d owners", least, most)
 	}

@@ -15,16 +15,24 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/pebblestore/marker"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // The reasons why a directory is refused, besides codec.ErrOtherFormat and
 // marker.ErrForeign, for a directory with other files and no marker of ours.
 var (
 	// ErrInUse: another process, or another Store of this process, has it open.
-	ErrInUse = errors.New("the data directory is in use")
+	ErrInUse error = inUse{}
 	// errDirectory: confirmed data is missing or changed.
 	errDirectory = errors.New("the data directory is damaged")
 )
+
+type inUse struct{}
+
+func (inUse) Error() string { return "the data directory is in use" }
+
+// Unwrap makes it an ErrUnavailable, because another try can succeed.
+func (inUse) Unwrap() error { return task.ErrUnavailable }
 
 const (
 	markerFile = marker.File

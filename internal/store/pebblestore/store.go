@@ -207,7 +207,7 @@ func (s *Store) isStuck() bool {
 }
 
 // stopped returns the error of all calls after a failure.
-func (s *Store) stopped() error { return fmt.Errorf("%w: %w", task.ErrClosed, s.broken()) }
+func (s *Store) stopped() error { return fmt.Errorf("%w: %w", task.ErrStopped, s.broken()) }
 
 // read runs use while the database can be read, and returns when all changes that use
 // can have seen are synced. An error of use is a failure of the medium, and stops the

@@ -52,6 +52,13 @@ func (s *Store) failure(err error) error {
 	return err
 }
 
+// unclear reports whether a change that ended with err may have been made. A pooler, or a
+// server that shuts down, can end the reply to a COMMIT.
+func unclear(err error) bool {
+	state := code(err)
+	return err != nil && (state == "" || strings.Contains("08 57", state[:2]))
+}
+
 // away reports whether err means that the server cannot be reached, or that the
 // connection broke.
 func away(err error) bool {

@@ -129,7 +129,11 @@ func (s *Store) readsNewsOf(ctx context.Context, of map[int16]*membership.Owned)
 	// Rows of a dump that was restored elsewhere can have numbers that this server has yet
 	// to hand out: no snapshot would count them as seen.
 	const renumber = "UPDATE foliot.news SET xid = pg_current_xact_id() WHERE shard = ANY($1::smallint[]) AND xid >= pg_snapshot_xmax(pg_current_snapshot()) RETURNING 1::bigint"
-	if _, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{slices.Collect(maps.Keys(of))}}); err != nil {
+	err := within(ctx, func(ctx context.Context) error { // a poll waits for it
+		_, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: renumber, args: []any{slices.Collect(maps.Keys(of))}})
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(numbersOf(s.member.Owned()), func(n int16) bool { return of[n] == nil }) {

@@ -110,7 +110,7 @@ func (s *Store) poll(ctx context.Context) error {
 			err = note()
 		}
 		return none, err
-	}, readNews, s.numbers(), s.last, s.node)
+	}, readNews, s.numbers(), s.last, *s.node.Load())
 	if err = s.answered(reply, err); err != nil {
 		return err
 	}

@@ -38,14 +38,15 @@ type Config struct {
 	Pool   *pgxpool.Config
 	Schema string
 
-	// Durability defines the meaning of a nil error of a change. Default: "default".
+	// Durability defines the meaning of a nil error of a change, unless URL does.
+	// Default: "default".
 	Durability Durability
 
 	store.Shared
 }
 
 func (c Config) withDefaults() Config {
-	c.Durability = cmp.Or(c.Durability, defaultLevel)
+	c.Durability = cmp.Or(durability(c.URL), c.Durability, defaultLevel)
 	c.Shared = c.Shared.WithDefaults()
 	return c
 }
@@ -63,9 +64,9 @@ type Store struct {
 	pooled  bool   // a pooler is between this process and the server
 	id      string // the identity of the store
 	shards  int
-	lease   time.Duration // of shards
-	node    string        // this process, in the news that it writes
-	channel string        // of the messages of nodes
+	lease   time.Duration          // of shards
+	node    atomic.Pointer[string] // this process, in the news that it writes, with a new name after an unclear write
+	channel string                 // of the messages of nodes
 	opened  time.Time
 	silent  time.Duration // how long a transaction can last, unless its COMMIT waits for a standby
 
@@ -129,17 +130,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		config: c, node: rand.Text(), opened: time.Now(), silent: 2 * statementEnds, clocks: serverclock.New(),
+		config: c, opened: time.Now(), silent: 2 * statementEnds, clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1), folds: make(chan struct{}, 1), loners: semaphore.NewWeighted(2),
 	}
 	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
+	s.node.Store(new(rand.Text()))
 	s.last = nothingSeen
 	s.folded.Store(new(nothingSeen))
 	s.busy.Store(-int64(busyFor))
 	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) { return s.write(context.Background(), rows, c) }
-	s.together.Undid = func(err error) bool { return code(err) != "" }
+	s.together.Undid = func(err error) bool { return !unclear(err) }
 	s.together.Go, s.together.Alone = s.working.Go, byItself
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
 	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {

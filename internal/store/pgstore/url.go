@@ -14,13 +14,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Example is a URL, for messages.
 const Example = "postgres://USER:PASSWORD@HOST/DATABASE?search_path=SCHEMA"
 
 // Parse returns the settings of connections to a URL, or to a connection string of
-// libpq. Errors quote nothing, because a password with an @ or a / splits the URL, so
+// libpq, which can have the parameter durability too. Errors quote nothing, because a password with an @ or a / splits the URL, so
 // any part may contain a piece of it.
 func Parse(text string) (*pgxpool.Config, error) {
 	c, _, err := parse(text)
@@ -35,12 +37,27 @@ func parse(text string) (c *pgxpool.Config, path string, err error) {
 	}
 	c.ConnConfig.ConnectTimeout = cmp.Or(c.ConnConfig.ConnectTimeout, 3*time.Second) // otherwise minutes
 	params := c.ConnConfig.RuntimeParams
+	switch level := Durability(params["durability"]); level {
+	case "", asyncLevel, defaultLevel, strictLevel:
+	default:
+		return nil, "", errors.New("durability must be async, default or strict in the URL of a PostgreSQL")
+	}
 	path = params["search_path"]
 	delete(params, "search_path")
+	delete(params, "durability")
 	if params["application_name"] == "" {
 		params["application_name"] = "foliot"
 	}
 	return c, path, nil
+}
+
+// durability returns the level that a valid URL or connection string names, "" if none.
+func durability(text string) Durability {
+	c, err := pgconn.ParseConfig(text)
+	if err != nil {
+		return ""
+	}
+	return Durability(c.RuntimeParams["durability"])
 }
 
 // Location returns a URL with the parts of a valid URL or connection string that
@@ -78,6 +95,16 @@ var remedies = map[string]string{
 	"42703":        "another program has a table of this name: name a schema of its own with search_path",
 }
 
+// absentError is an error of connections. Its text quotes no connection string.
+type absentError struct {
+	text  string
+	cause error
+}
+
+func (e absentError) Error() string { return e.text }
+
+func (e absentError) Unwrap() []error { return []error{task.ErrUnavailable, e.cause} }
+
 // explain names the store to an error of an action, and adds advice.
 func explain(action, url string, err error) error {
 	if err == nil {
@@ -88,7 +115,7 @@ func explain(action, url string, err error) error {
 		err, remedy = refused, ": "+cmp.Or(remedies[refused.Code], "this is an error of PostgreSQL itself: check its log")
 	} else if absent, is := errors.AsType[*pgconn.ConnectError](err); is {
 		lines := slices.Compact(strings.Split(absent.Unwrap().Error(), "\n")) // one for each address, with TLS and without
-		err, remedy = errors.New(strings.Join(lines, "; ")), ": check that it runs, that the address and sslmode are correct, and that no firewall blocks the connection"
+		err, remedy = absentError{strings.Join(lines, "; "), err}, ": check that it runs, that the address and sslmode are correct, and that no firewall blocks the connection"
 	}
 	return fmt.Errorf("%s the store at %s: %w%s", action, Location(url), err, remedy)
 }

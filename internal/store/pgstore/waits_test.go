@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,18 +80,6 @@ func TestATaskIsFoundAlthoughItsCallerHasLeft(t *testing.T) {
 	defer func() { fatal.If(t, s.Close()) }()
 	redistest.Until(t, "the node owns all shards", func() bool { return len(s.member.Owned()) == int(s.shards) })
 	now := task.CeilMillis(s.Latest())
-	found := func(name string) bool {
-		heads, err := store.LaneHeads(t.Context(), s, now)
-		fatal.If(t, err)
-		for _, h := range heads {
-			entries, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 9}})
-			fatal.If(t, err)
-			if slices.ContainsFunc(entries[0], func(e task.Entry) bool { return e.Name == name }) {
-				return true
-			}
-		}
-		return false
-	}
 	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
 	psql("SELECT pg_reload_conf()")
 	for i, end := range []string{
@@ -108,8 +98,76 @@ func TestATaskIsFoundAlthoughItsCallerHasLeft(t *testing.T) {
 		}
 		psql(end)
 		psql("SELECT pg_reload_conf()")
-		redistest.Until(t, "the node finds the task", func() bool { return found(fmt.Sprint(i)) })
+		redistest.Until(t, "the node finds the task", func() bool { return finds(t, s, now, fmt.Sprint(i)) })
 	}
+}
+
+// finds reports whether a node finds a task that is due.
+func finds(t *testing.T, s *Store, now task.Millis, name string) bool {
+	t.Helper()
+	heads, err := store.LaneHeads(t.Context(), s, now)
+	fatal.If(t, err)
+	for _, h := range heads {
+		entries, err := s.Peek(t.Context(), []store.LaneRead{{Lane: h.Lane, Until: now, Limit: 9}})
+		fatal.If(t, err)
+		if slices.ContainsFunc(entries[0], func(e task.Entry) bool { return e.Name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// The connection of a COMMIT breaks while it waits for a standby. Until it ends, reads of
+// its lane find nothing, and raise the mark.
+func TestATaskIsFoundAlthoughItsConnectionBroke(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	psql := psql(t, server.URL())
+	c, path, err := parse(server.URL())
+	fatal.If(t, err)
+	var mu sync.Mutex
+	var conns []net.Conn
+	c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		mu.Lock()
+		defer mu.Unlock()
+		conns = append(conns, conn)
+		return conn, err
+	}
+	s, err := Open(t.Context(), Config{Pool: c, Schema: path, Shared: store.Shared{Node: "a"}})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	redistest.Until(t, "the node owns all shards", func() bool { return len(s.member.Owned()) == int(s.shards) })
+	now := task.CeilMillis(s.Latest())
+	for i, name := range []string{"before", "a"} { // Peek needs a lane
+		if i == 1 {
+			psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+			psql("SELECT pg_reload_conf()")
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- create(t.Context(), s, now, name, now) }()
+		if i == 1 {
+			redistest.Until(t, "the COMMIT waits", func() bool { return psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1" })
+			mu.Lock()
+			for _, c := range conns {
+				_ = c.Close()
+			}
+			mu.Unlock()
+		}
+		if err := <-ended; (err != nil) != (i == 1) {
+			t.Errorf("the create of %s ended with %v", name, err)
+		}
+	}
+	redistest.Until(t, "a read of the lane is conclusive", func() bool {
+		heads, err := store.LaneHeads(t.Context(), s, now)
+		if err == nil {
+			_, err = s.Peek(t.Context(), []store.LaneRead{{Lane: heads[0].Lane, Until: now, Limit: 9}})
+		}
+		return err == nil
+	})
+	psql("ALTER SYSTEM RESET synchronous_standby_names")
+	psql("SELECT pg_reload_conf()")
+	redistest.Until(t, "the node finds the task", func() bool { return finds(t, s, now, "a") })
 }
 
 // A transaction on a server that stands still ends, and a later one has another connection.

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"slices"
 	"strings"
@@ -112,7 +113,8 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 		}
 	}
 	slices.Sort(locks)
-	sql, node := writeRows, s.node
+	sql, name := writeRows, s.node.Load()
+	node := *name
 	if c.skips {
 		sql = skipLocked
 	}
@@ -125,6 +127,9 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 	}
 	return apart(ctx, s, s.poolOf(c.how), func(ctx context.Context, conn *pgxpool.Conn) ([]ending, error) {
 		endings, err := transactOn(ctx, s, conn, pgx.RowTo[ending], ch)
+		if unclear(err) {
+			s.node.CompareAndSwap(name, new(rand.Text())) // the polls read its news if it commits later
+		}
 		s.added(entriesOf(rows, endings, err))
 		return endings, err
 	})
@@ -134,13 +139,13 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 // left, or the COMMIT ended with an error and may have been made: this process reads only
 // the news of others.
 func entriesOf(rows []sqltask.Row, endings []ending, err error) (entries []task.Entry) {
-	unclear := endings == nil && err != nil && code(err) == "" // no reply came
-	of := -1                                                   // the step of a row
+	all := endings == nil && unclear(err)
+	of := -1 // the step of a row
 	for i := range rows {
 		if rows[i].Parent == 0 {
 			of++
 		}
-		if e := rows[i].Entry(); e != nil && (unclear || of < len(endings) && endings[of] == written) {
+		if e := rows[i].Entry(); e != nil && (all || of < len(endings) && endings[of] == written) {
 			entries = append(entries, *e)
 		}
 	}

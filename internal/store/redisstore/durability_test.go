@@ -271,27 +271,31 @@ func TestStrictConfirmsNoTaskThatOnlyAReplacedMasterHas(t *testing.T) {
 	var s *Store
 	var reads, replaced atomic.Int64
 	reads.Store(-100) // until the task is cancelled
+	digest := task.Digest([]byte("key"))
 	proxy.CutAt(func(command []string) bool {
 		if field := keyspace.Field(tasktest.Key("a")); slices.Contains(command, field) && reads.Add(1) == 2 {
 			if reply, err := redistest.Command(t.Context(), server.Addr, "HDEL", s.shard(tasktest.Key("a")).Records, field); reply != ":1" {
 				t.Error(reply, err)
 			}
+			fatal.If(t, errOf(redistest.Command(t.Context(), server.Addr, "DEL", s.idemShard(task.DefaultNamespace, digest).Idem)))
 			replaced.Add(1)
 		}
 		return false
 	})
 	s = openLevel(t, redisconn.Strict, proxy.Addr)
-	cancel := func() error {
-		replies, err := s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{task.Cancel{Key: tasktest.Key("a")}}))
-		if err == nil {
-			err = replies[0].Err
-		}
-		return err
-	}
-	fatal.If(t, errOf(s.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes([]task.Change{unmarked("a")}))))
-	fatal.If(t, cancel())
+	cancel := func() error { return apply(t, s, task.Cancel{Key: tasktest.Key("a")}) }
+	fatal.If(t, errors.Join(apply(t, s, unmarked("a")), cancel()))
 	reads.Store(0)
 	if err := cancel(); !errors.Is(err, task.ErrNotFound) || replaced.Load() != 1 {
 		t.Errorf("on the successor, a repeated cancel ended with %v", err)
+	}
+	reads.Store(-100)
+	marked := &task.Idempotency{Key: digest, Fingerprint: "f"}
+	put := task.Replace{Spec: tasktest.Spec("a", 1<<45), Idempotency: marked}
+	fatal.If(t, apply(t, s, put))
+	reads.Store(0)
+	fatal.If(t, apply(t, s, put)) // it makes the task that the successor lacks, and takes its key
+	if err := apply(t, s, task.Create{Spec: tasktest.Spec("b", 1<<45), Idempotency: marked}); !errors.Is(err, task.ErrIdempotencyReuse) || replaced.Load() != 2 {
+		t.Errorf("a create of another name with that key ended with %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 			h = again[0]
 		}
 	}
-	if a.st.Extra.fresh = h.fresh; h.name != name {
+	if a.st.Extra.fresh = a.st.Extra.fresh || h.fresh; h.name != name {
 		a.st.Answer(task.Result{}, task.ErrIdempotencyReuse)
 	}
 	return nil
@@ -154,7 +154,7 @@ func unused(st *step) string {
 func (s *Store) releaseKeys(ctx context.Context, steps []*step) {
 	var asks []ask
 	for _, st := range steps {
-		if digest := unused(st); digest != "" {
+		if digest := unused(st); st.Done && digest != "" {
 			asks = append(asks, ask{st: st, digest: digest})
 		}
 	}

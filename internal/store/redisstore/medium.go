@@ -192,6 +192,7 @@ func (m *medium) confirm(ctx context.Context, steps []*step) error {
 	for i, f := range found {
 		if f.Err == nil && f.Stamp != of[i].Old.Stamp {
 			of[i].Repeat()
+			of[i].Extra.asked = false // the servers may not have its key
 		}
 	}
 	return err

@@ -50,7 +50,8 @@ func (l *Locked) Has(k task.Key) bool {
 }
 
 // The time between two tries of a task is as long as it has been locked, within these bounds.
-const rare, often = time.Second, 200 * time.Millisecond
+// A dispatcher may offer the task only 250 ms later.
+const rare, often = 700 * time.Millisecond, 200 * time.Millisecond
 
 // Rests reports whether it is too early to try a task again.
 func (l *Locked) Rests(k task.Key) bool {
