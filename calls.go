@@ -46,7 +46,17 @@ func (n *Node) putMany(ctx context.Context, items []Item, change func(task.Spec)
 			results[i].Info.Durability = cmp.Or(r.Durability, standing.Durability)
 		}
 	})
-	return results, err
+	return results, firstFailure(results, func(r Result) error { return r.Err }, err)
+}
+
+// firstFailure returns err, or else the first error of a call that failed as a whole.
+func firstFailure[R any](results []R, of func(R) error, err error) error {
+	for i := 0; i < len(results) && err == nil; i++ {
+		if e := of(results[i]); errors.Is(e, ErrUnavailable) || errors.Is(e, ErrClosed) {
+			err = e
+		}
+	}
+	return err
 }
 
 // CancelMany implements Scheduler.
@@ -57,7 +67,7 @@ func (n *Node) CancelMany(ctx context.Context, names []string) ([]CancelResult, 
 	}, func(i int, r store.Reply, err error) {
 		results[i] = CancelResult{Cancelled{r.UnderWay, r.Already}, translate(ofTask, names[i], err)}
 	})
-	return results, err
+	return results, firstFailure(results, func(r CancelResult) error { return r.Err }, err)
 }
 
 // chunksAtOnce is the maximum number of chunks of one call that the store has at

@@ -2,9 +2,8 @@
 // handlers that start at their due time, to the millisecond, and survive a
 // crash. Until its handler starts, a task can be moved or cancelled. Use the
 // package for timers: close an order in 30 minutes, expire a hold, remind on
-// Friday, watch a heartbeat, debounce an event. For jobs that a SQL transaction
-// must enqueue, use River (riverqueue.com) instead: it keeps its jobs in your
-// database.
+// Friday, watch a heartbeat, debounce an event. In PostgreSQL, a task commits with
+// the rows of your transaction.
 //
 // # A first program
 //
@@ -23,8 +22,9 @@
 //	...
 //	err = node.Run(ctx)
 //
-// The store is a directory of this machine (package foliot/dir), or a Redis that
-// several processes share (package foliot/redis). A directory needs no server.
+// The store is a directory of this machine (package foliot/dir), which needs no
+// server, or a Redis or PostgreSQL that several processes share (packages
+// foliot/redis and foliot/postgres).
 //
 // # Calls
 //
@@ -74,11 +74,11 @@
 //   - When the store cannot be reached, the context ends with [ErrLeaseLost]:
 //     another process may start the task.
 //   - When the process dies, the task is due again: on a directory when it is
-//     opened, on a Redis after Options.Lease. After three deaths such tasks run one
+//     opened, on a shared store after Options.Lease. After three deaths such tasks run one
 //     at a time, and after ten the task is dead.
 //
-// Handlers must be idempotent: use the namespace and name of the task as the
-// key. In a store with one namespace, the name is enough.
+// Handlers must be idempotent: use Task.ID as the key. In PostgreSQL, a handler can
+// also settle its task in its transaction, with postgres.Complete.
 //
 // # Deployments
 //
@@ -89,7 +89,8 @@
 //
 // # Transactions
 //
-// To set a timer for a row of a database, store the due time in the row, and
+// In PostgreSQL, postgres.Tx creates, moves and cancels tasks in the transaction
+// of your rows. With another store, to set a timer for a row of a database, store the due time in the row, and
 // call Put inside the transaction, after the INSERT. The handler reads the row:
 // if there is none, the transaction was rolled back; if its time is later, the
 // handler snoozes. In would return ErrExists and keep the timer of an attempt

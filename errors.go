@@ -25,6 +25,8 @@ var (
 	ErrInvalid     = errors.New("a value is not valid")
 	ErrUnavailable = errors.New("the store cannot be reached, or refuses writes")
 	ErrFull        = errors.New("the store accepts no new tasks")
+	ErrQuota       = errors.New("the namespace has reached a quota")
+	ErrSuspended   = errors.New("the namespace is suspended")
 	ErrClosed      = errors.New("the node is closed")
 )
 
@@ -86,6 +88,7 @@ func translate(noun, name string, err error) error {
 	var field *task.FieldError
 	var missing *settings.MissingError
 	var busy *settings.BusyError
+	var quota *task.QuotaError
 	if err == nil {
 		return nil
 	}
@@ -103,13 +106,34 @@ func translate(noun, name string, err error) error {
 		kind = ErrInvalid
 	case errors.Is(err, task.ErrFull), errors.As(err, &busy):
 		kind = ErrFull
-	case errors.Is(err, task.ErrClosed):
+	case errors.As(err, &quota):
+		kind = ErrQuota
+	case errors.Is(err, task.ErrSuspended):
+		kind = ErrSuspended
+	case errors.Is(err, task.ErrClosed) && !errors.Is(err, task.ErrStopped):
 		kind = ErrClosed
-	case errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrNotDurable), endOfContext(err):
+	case errors.Is(err, task.ErrStopped), errors.Is(err, task.ErrUnavailable), errors.Is(err, task.ErrNotDurable), endOfContext(err):
 		kind = errors.Join(ErrUnavailable, err)
 	}
 	return &Error{noun, name, kind, detail}
 }
+
+// notOpened adds to an error of Open the kind that translate finds.
+func notOpened(err error) error {
+	if e, is := translate(ofTask, "", err).(*Error); is && e.Err != err { //nolint:errorlint // translate returns no other
+		return openError{err, e.Err}
+	}
+	return err
+}
+
+// openError is an error with a kind.
+type openError struct {
+	error
+
+	kind error
+}
+
+func (e openError) Unwrap() []error { return []error{e.error, e.kind} }
 
 // endOfContext reports whether err is, or wraps, the error of a context.
 func endOfContext(err error) bool {

@@ -33,7 +33,7 @@ func ExampleNode_CreateMany() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for i, r := range results {
+	for i, r := range results { // err is nil, although one of them has failed
 		fmt.Println(i, r.Info.Due.UTC().Format(time.DateTime), errors.Is(r.Err, foliot.ErrExists))
 	}
 
@@ -44,8 +44,11 @@ func ExampleNode_CreateMany() {
 		}
 		names = append(names, i.Name)
 	}
-	cancelled, err := node.CancelMany(ctx, names)
-	fmt.Println(len(cancelled), "reminders are cancelled:", err)
+	cancels, err := node.CancelMany(ctx, names)
+	for _, c := range cancels {
+		err = errors.Join(err, c.Err)
+	}
+	fmt.Println(len(cancels), "reminders are cancelled:", err)
 	// Output:
 	// 0 2031-03-28 08:00:00 false
 	// 1 2031-03-28 08:00:00 false

@@ -29,7 +29,7 @@ var chargeCard = foliot.NewKind[Payment]("charge-card",
 )
 
 func (p *payments) charge(ctx context.Context, t *foliot.Task[Payment]) error {
-	err := p.debit(ctx, t.Name, t.Args.Order) // by the name, the bank recognises a repeat
+	err := p.debit(ctx, t.ID, t.Args.Order) // by the id, the bank recognises a repeat
 	switch {
 	case errors.Is(err, errCardRefused):
 		return foliot.Dead(err) // no attempt follows

@@ -41,3 +41,6 @@ func WaitingCallbacks(log *slog.Logger, n int) int {
 // StoredPriority returns the priority of the task of an item, as the store has
 // it.
 func StoredPriority(i Item) task.Priority { return i.item.Priority }
+
+// Translate is translate.
+var Translate = translate

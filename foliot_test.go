@@ -196,6 +196,68 @@ func TestANodeWithoutAMuxRunsNothing(t *testing.T) {
 	}
 }
 
+// A program that closes its node without the end of Run has not died, so the attempt that it
+// ends does not count.
+func TestCloseEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := handling(func(ctx context.Context, _ *foliot.Task[order]) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		n, err := foliot.Open(t.Context(), foliottest.Store(), m, foliot.Options{Grace: -1, Logger: slog.New(slog.DiscardHandler)})
+		fatal.If(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- n.Run(context.Background()) }()
+		mustIn(t, n, "a", 0)
+		if pass(time.Second); c.len() != 1 {
+			t.Fatalf("%d handlers run", c.len())
+		}
+		fatal.If(t, errors.Join(n.Close(), <-ended))
+		if s := n.Stats(); s.Interrupted != 1 || s.Running != 0 {
+			t.Errorf("%+v", s)
+		}
+		if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is closed") {
+			t.Errorf("Run of a closed node: %v", err)
+		}
+		if _, err := n.CreateMany(t.Context(), []foliot.Item{closeOrder.Item("b", foliot.In(0), order{})}); !errors.Is(err, foliot.ErrClosed) {
+			t.Errorf("creates of a closed node: %v", err)
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("a handler is added after Open")
+			}
+		}()
+		m.Use()
+	})
+}
+
+func TestAnErrorOfOpenHasItsKind(t *testing.T) {
+	st := dir.Store(t.TempDir())
+	n, err := foliot.Open(t.Context(), st, nil, foliot.Options{})
+	fatal.If(t, err)
+	defer n.Close()
+	if _, err := foliot.Open(t.Context(), st, nil, foliot.Options{}); !errors.Is(err, foliot.ErrUnavailable) {
+		t.Errorf("the store that another node has open: %v", err)
+	}
+}
+
+func TestEachFailureOfAStoreHasItsKind(t *testing.T) {
+	for _, c := range []struct{ of, want error }{
+		{&task.QuotaError{}, foliot.ErrQuota},
+		{task.ErrSuspended, foliot.ErrSuspended},
+		{task.ErrClosed, foliot.ErrClosed},
+		{task.ErrStopped, foliot.ErrUnavailable}, // the change may have been made
+		{&task.LockedError{}, foliot.ErrUnavailable},
+	} {
+		got := foliot.Translate("task", "a", c.of)
+		for _, kind := range []error{foliot.ErrQuota, foliot.ErrSuspended, foliot.ErrClosed, foliot.ErrUnavailable} {
+			if errors.Is(got, kind) != errors.Is(c.want, kind) {
+				t.Errorf("%v is %v", c.of, got)
+			}
+		}
+	}
+}
+
 func TestACallWhoseContextEndsMayHaveBeenAppliedAndItsErrorSaysSo(t *testing.T) {
 	cancelled, stop := context.WithCancel(t.Context())
 	stop()

@@ -27,11 +27,14 @@ type Info struct {
 	// of Options.Namespace. Package foliot/remote leaves the field empty, because
 	// its client has the namespace.
 	Namespace string
+	ID        string // of all attempts of the task; no other task ever has it
 	Name      string
 	Kind      string // "": the task sends a request
 	Queue     string
 	Labels    map[string]string
 	State     State
+	Schedule  string    // the schedule that created the task; "": none
+	Instant   time.Time // the instant of the schedule; zero: none, or an operator triggered it
 	// Due is the requested due time. Next is the due time of the next attempt, which
 	// is later than Due after a failure, and zero if no attempt follows.
 	Due, Next time.Time
@@ -41,11 +44,12 @@ type Info struct {
 	LastError string
 	WaitsFor  WaitsFor
 	// Reason is a stable word that gives the cause if the task is dead,
-	// cancelled or expired.
+	// cancelled or expired; docs/api.md lists them.
 	Reason string
 	// Durability is the loss that a change survives, in the result of the change; Get
-	// leaves it empty. "synced" survives a power loss. On a Redis the levels are
-	// "async", "default" and "strict"; one without replicas reaches "async" at the
+	// leaves it empty, and so does a change in a transaction, for which the COMMIT
+	// decides. "synced" survives a power loss. On a Redis or PostgreSQL the levels are
+	// "async", "default" and "strict"; a Redis without replicas reaches "async" at the
 	// level "default". "memory" survives nothing.
 	Durability string
 }
@@ -69,8 +73,9 @@ func (n *Node) infoOf(t *task.Task) Info {
 }
 
 func infoOf(t *task.Task) Info {
+	schedule, instant := occurrenceOf(t)
 	i := Info{
-		Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, Labels: maps.Clone(t.Labels), State: State(t.State.String()),
+		Schedule: schedule, Instant: instant, ID: t.ID, Namespace: t.Namespace, Name: t.Name, Kind: t.Request.Kind, Queue: t.Queue, Labels: maps.Clone(t.Labels), State: State(t.State.String()),
 		Due: t.OriginalDue.Time(), Attempts: t.Attempts, Reason: t.EndReason(),
 	}
 	if next := t.NextAttempt(); next != 0 {

@@ -31,13 +31,21 @@ func (k Kind[A]) Name() string { return k.name }
 // Task is one attempt of a task, as its handler receives it. It is a copy: if
 // the handler changes it, the stored task stays as it is.
 type Task[A any] struct {
+	// ID is the same for all attempts, and no other task ever has it: use it as the
+	// idempotency key. A name can have another task later.
+	ID        string
 	Namespace string
-	Name      string // unique in the namespace: use both as the idempotency key
+	Name      string // unique in the namespace
 	Args      A
 	Attempt   int       // starts at 1; snoozed attempts count too
-	Due       time.Time // the due time of this attempt; it has passed
+	Due       time.Time // the due time of this attempt, which a retry or Snooze moves; it has passed
 	Queue     string
 	Labels    map[string]string
+	// Schedule is the schedule that created the task, "" if none did, and Instant is
+	// the instant of the schedule, which is the same for all attempts. It is zero if
+	// an operator triggered the schedule.
+	Schedule string
+	Instant  time.Time
 }
 
 // Handle sets the handler of the kind, before Open, which reports all mistakes:
@@ -46,7 +54,10 @@ type Task[A any] struct {
 // lists its results.
 func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error) {
 	m.handle(k.name, k.defaults().atOnce, handle == nil, func(ctx context.Context, c *Call) error {
-		t := &Task[A]{Namespace: c.Namespace, Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels}
+		t := &Task[A]{
+			ID: c.ID, Namespace: c.Namespace, Name: c.Name, Attempt: c.Attempt, Due: c.Due, Queue: c.Queue, Labels: c.Labels,
+			Schedule: c.Schedule, Instant: c.Instant,
+		}
 		if len(c.Args) > 0 {
 			if err := json.Unmarshal(c.Args, &t.Args); err != nil {
 				return fmt.Errorf("cannot decode the arguments: %w", err)
@@ -60,7 +71,8 @@ func (k Kind[A]) Handle(m *Mux, handle func(context.Context, *Task[A]) error) {
 // letters, digits and . _ : - are allowed, and the first must be a letter or a
 // digit. In returns ErrExists if the store has a task of that name, even one
 // that has ended. Its other errors are ErrInvalid, ErrFull, ErrUnavailable and,
-// after Node.Close, ErrClosed. After ErrUnavailable the task may have been
+// after Node.Close, ErrClosed; a namespace can have a quota, so there are ErrQuota
+// and ErrSuspended too. After ErrUnavailable the task may have been
 // created: repeat the call. ErrExists is then a success if no earlier task can
 // have the name.
 func (k Kind[A]) In(ctx context.Context, s Scheduler, name string, d time.Duration, args A, options ...Option) (Info, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
@@ -14,9 +15,10 @@ import (
 )
 
 // Mux holds the handlers of a process, and the zero Mux is ready for use. Only
-// one goroutine may add handlers and middleware at a time, and those that are
-// added after Open have no effect.
+// one goroutine may add handlers and middleware at a time, and none after Open:
+// Kind.Handle and Use panic then.
 type Mux struct {
+	opened     atomic.Bool
 	handlers   map[string]handler
 	middleware []Middleware
 	mistakes   error // of the calls of Handle and Use, for Open
@@ -31,26 +33,37 @@ type handler struct {
 // is a copy: middleware can change it for the handler, but the stored task
 // stays as it is.
 type Call struct {
-	Kind, Namespace, Name, Queue string
-	Args                         json.RawMessage
-	Attempt                      int
-	Due                          time.Time
-	Labels                       map[string]string
+	ID, Kind, Namespace, Name, Queue string
+	Args                             json.RawMessage
+	Attempt                          int
+	Due                              time.Time
+	Labels                           map[string]string
+	Schedule                         string
+	Instant                          time.Time
 }
 
 // Handler runs one attempt, with the results that the package documentation
 // lists for the handler of a kind.
 type Handler func(context.Context, *Call) error
 
-// Middleware wraps a handler: for logs, metrics or transactions.
+// Middleware wraps a handler: for logs, metrics or transactions. The error of the
+// handler can be a result of Snooze, which is no failure.
 type Middleware func(Handler) Handler
 
 // Use adds middleware for all kinds, where the first one is the outermost.
 func (m *Mux) Use(w ...Middleware) {
+	m.change("Use")
 	if slices.ContainsFunc(w, func(w Middleware) bool { return w == nil }) {
 		m.refuse("a middleware is nil: pass functions to Use")
 	}
 	m.middleware = append(m.middleware, w...)
+}
+
+// change panics if m is that of a Node.
+func (m *Mux) change(call string) {
+	if m.opened.Load() {
+		panic("foliot: " + call + " has no effect after Open: add all handlers and middleware before")
+	}
 }
 
 // refuse adds a mistake, which Open reports.
@@ -60,6 +73,7 @@ func (m *Mux) refuse(format string, args ...any) {
 
 // handle sets the handler of a kind, or adds a mistake.
 func (m *Mux) handle(kind string, atOnce *int, isNil bool, run Handler) {
+	m.change("Handle")
 	_, twice := m.handlers[kind]
 	wrong := task.ValidateKind("the name of the kind "+strconv.Quote(kind), kind)
 	h := handler{run: run}
@@ -105,6 +119,7 @@ func (m *Mux) all() map[string]handler {
 	if m == nil {
 		return nil
 	}
+	m.opened.Store(true)
 	all := map[string]handler{}
 	for kind, h := range m.handlers {
 		for i := len(m.middleware) - 1; i >= 0; i-- {

@@ -16,7 +16,8 @@ import (
 )
 
 // Store is a place where tasks are kept, for Open: a result of foliot/dir.Store, of
-// foliot/redis.Parse or Use, or of foliot/foliottest.Store.
+// foliot/redis.Parse or Use, of foliot/postgres.Parse or Use, or of
+// foliot/foliottest.Store.
 type Store struct{ medium engine.Medium }
 
 // Node is an open store with the handlers of this process. It is a Scheduler
@@ -27,7 +28,9 @@ type Node struct {
 	handlers  map[string]handler // nil: the Node has no Mux
 	sender    requestSender      // nil: tasks with a URL wait for another process
 	calls     *callbacks
-	runs      sync.Mutex // held by Run
+	runs      sync.Mutex      // held by Run, and by a Node that is closed
+	closing   context.Context // ends with Close
+	close     context.CancelFunc
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -44,19 +47,21 @@ func init() {
 
 // Open opens a store. The handlers of m run only while Run does: before Run,
 // this process owns no part of a shared store. A program that only creates
-// tasks passes a nil Mux, and must not call Run. If a Redis still loads its
-// data, Open waits for it until ctx ends. Its error names all mistakes in m and
-// o. Call Close when you no longer need the Node.
+// tasks passes a nil Mux, and must not call Run. If a Redis or PostgreSQL is still
+// starting, Open waits for it until ctx ends. Its error names all mistakes in m and
+// o. It is ErrUnavailable if the store cannot be reached, or if another process has
+// the directory open. Call Close when you no longer need the Node.
 func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 	mistakes := errors.Join(m.check(), o.check())
 	if st.medium == nil {
-		mistakes = errors.Join(errors.New("foliot: the Store is the zero Store: pass a result of foliot/dir.Store, foliot/redis.Parse or foliot/foliottest.Store"), mistakes)
+		mistakes = errors.Join(errors.New("foliot: the Store is the zero Store: pass a result of foliot/dir.Store, foliot/redis.Parse, foliot/postgres.Parse or foliot/foliottest.Store"), mistakes)
 	}
 	if mistakes != nil {
 		return nil, mistakes
 	}
 	o = o.withDefaults()
 	n := &Node{options: o, handlers: m.all(), calls: newCallbacks(o.Logger)}
+	n.closing, n.close = context.WithCancel(context.Background())
 	kinds := map[string]int{}
 	for kind, h := range n.handlers {
 		kinds[kind] = h.atOnce
@@ -65,11 +70,11 @@ func Open(ctx context.Context, st Store, m *Mux, o Options) (*Node, error) {
 		Keep: task.Policy{KeepFinished: o.KeepFinished, KeepDead: o.KeepDead}, Logger: o.Logger,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open the store of foliot: %w", err)
+		return nil, notOpened(fmt.Errorf("open the store of foliot: %w", err))
 	}
 	n.core = core
 	if err := n.makeNamespace(ctx); err != nil {
-		return nil, errors.Join(err, core.Store.Close())
+		return nil, errors.Join(notOpened(err), core.Store.Close())
 	}
 	slots := -1
 	if o.URLs != nil {
@@ -131,10 +136,16 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.handlers == nil && n.sender == nil {
 		return errors.New("foliot: this Node was opened without a Mux, so it has no handlers to run: pass a Mux to Open, or Options.URLs to send requests")
 	}
+	if n.closing.Err() != nil {
+		return errors.New("foliot: this Node is closed: call Run before Close")
+	}
 	if !n.runs.TryLock() {
 		return errors.New("foliot: this Node already runs: call Run once for each Node")
 	}
 	defer n.runs.Unlock()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(n.closing, end)()
 	work := context.WithoutCancel(ctx)
 	dispatching, stop := context.WithCancel(work)
 	defer stop()
@@ -167,10 +178,12 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	return <-ended
 }
 
-// Close closes the store. It must not be called before Run has returned, and
-// further calls return the result of the first.
+// Close closes the store. If Run has not returned, Close ends it as the end of its
+// context does, and waits for it. Further calls return the result of the first.
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() {
+		n.close()
+		n.runs.Lock()
 		if n.sender != nil {
 			n.sender.Close()
 		}
@@ -224,7 +237,7 @@ func (n *Node) Stats() Stats {
 // MissingHandlers returns the kinds that have due tasks in this process, in the
 // namespaces that it runs, but no handler in its Mux, so that their tasks wait.
 // The order is alphabetical. An empty name stands for tasks with a URL, if the
-// Node has no Options.URLs. On a Redis, each process reports only the tasks that
+// Node has no Options.URLs. On a shared store, each process reports only the tasks that
 // it owns. A task that was cancelled, moved or replaced is still reported for
 // some seconds.
 func (n *Node) MissingHandlers() []string {

@@ -36,7 +36,8 @@ type Options struct {
 	Lease time.Duration
 	// KeepFinished is how long a delivered, cancelled or expired task stays in the
 	// store. Until then it can be read, and its name is taken for In and At.
-	// KeepDead is the same for dead tasks. Defaults: 24h, 30 days.
+	// KeepDead is the same for dead tasks. Each process decides for the tasks that it
+	// ends, so set them alike in all. Defaults: 24h, 30 days.
 	KeepFinished, KeepDead time.Duration
 	// OnDead is called for each task that becomes dead after an attempt in this
 	// process, and if this process finds that a task has ended its process too

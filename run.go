@@ -96,14 +96,24 @@ func (n *Node) deliver(attempt context.Context, d task.Delivery) task.Outcome {
 	defer stop()
 	a := &attemptOf{Delivery: d, node: n, began: n.core.Now(), start: time.Now()}
 	ctx = context.WithValue(ctx, engine.AttemptKey{}, a)
+	schedule, instant := occurrenceOf(t)
 	e := n.call(ctx, h.run, &Call{ // copies: a handler may change them, and the store still uses the record
-		Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
+		ID: t.ID, Schedule: schedule, Instant: instant, Kind: t.Request.Kind, Namespace: t.Namespace, Name: t.Name, Queue: t.Queue, Args: bytes.Clone(t.Request.Body), Attempt: d.Number, Due: t.Due.Time(), Labels: maps.Clone(t.Labels),
 	}, t.Trace)
 	o := n.outcome(attempt, ctx, t, e)
 	if o.Verdict == task.Success && a.completes.Load() { // no effect if the transaction has committed
 		o = failure("the handler returned nil, but the transaction that it passed to Complete did not commit")
 	}
 	return a.measured(o)
+}
+
+// occurrenceOf returns the schedule that created a task, and its instant.
+func occurrenceOf(t *task.Task) (schedule string, instant time.Time) {
+	schedule, at, _ := task.OccurrenceOf(t.Name)
+	if at != 0 {
+		instant = at.Time()
+	}
+	return schedule, instant
 }
 
 // attemptOf is an attempt of a handler, as an engine.Attempt.

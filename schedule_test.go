@@ -17,8 +17,11 @@ func TestAScheduleCallsItsHandlerAndWritesNothingIfNothingChanged(t *testing.T) 
 			fatal.If(t, closeOrder.Schedule(t.Context(), n, "hourly", foliot.Cron("0 * * * *", "Europe/Berlin"), order{Cents: 1}))
 			pass(time.Hour)
 		}
-		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "hourly@") {
+		if c.len() != 3 || !strings.HasPrefix(c.list[0].Name, "hourly@") || c.list[0].Schedule != "hourly" || !c.list[0].Instant.Equal(c.at[0].Truncate(time.Hour)) || c.list[0].ID == c.list[1].ID {
 			t.Errorf("%+v", c.list)
+		}
+		if i, err := n.Get(t.Context(), c.list[0].Name); err != nil || i.ID != c.list[0].ID || i.Schedule != "hourly" || !i.Instant.Equal(c.list[0].Instant) {
+			t.Errorf("%+v, %v", i, err)
 		}
 		if v := foliot.StoredSchedule(t, n, "hourly").Version; v != 1 {
 			t.Errorf("it was written %d times", v)

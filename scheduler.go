@@ -10,18 +10,19 @@ import (
 // *Node of this process, or the result of foliot/remote.New for a Node of
 // another process. Several goroutines can use a Scheduler at the same time.
 //
-// A program can wrap a Scheduler, and replace it in a test, because all methods
-// are exported. A later version may add methods, so a type that does this should
-// embed a Scheduler. The methods of a Kind call only CreateMany, PutMany and
-// Schedule.
+// A program can wrap a Scheduler, because all methods are exported. A later
+// version may add methods, so a type that does this should embed a Scheduler. The
+// methods of a Kind call only CreateMany, PutMany and Schedule. For tests, see
+// foliottest.
 //
 // Each method can return ErrUnavailable, also if ctx ends before the reply.
 // Then the call may have been applied, and can be repeated.
 type Scheduler interface {
 	// CreateMany creates any number of tasks, each one independently, as Kind.In
 	// does, and writes up to a thousand of them at once, so it is far faster than
-	// single calls. Result i is that of item i. The error is ErrUnavailable if ctx
-	// has ended, but the results are complete nevertheless.
+	// single calls. Result i is that of item i, and the results are always complete.
+	// The error is the first ErrUnavailable or ErrClosed among them, or that of ctx. If
+	// it is nil, items can still have failed: see each Result.Err.
 	CreateMany(ctx context.Context, items []Item) ([]Result, error)
 	// PutMany is CreateMany that replaces tasks, as Kind.Put does. The names must
 	// differ, because the tasks are put in no particular order.
@@ -84,7 +85,7 @@ type CancelResult struct {
 
 // Filter selects tasks, which must match all fields that are set.
 type Filter struct {
-	Kind     string
+	Kind     string // List reads the tasks of all kinds, so set Queue or Prefix too
 	Queue    string
 	Prefix   string            // the beginning of the name
 	States   []State           // any of them
@@ -98,7 +99,7 @@ type Filter struct {
 
 // Queues returns and changes the queues of a Scheduler. A queue exists if it has
 // tasks, or if its settings were changed. Errors are an *Error, as those of a
-// Scheduler. On a Redis, a change waits up to two seconds until all processes
+// Scheduler. On a shared store, a change waits up to two seconds until all processes
 // have applied it. If some have not, the error is ErrUnavailable and names them.
 // A later version may add methods here too.
 type Queues interface {

@@ -32,7 +32,9 @@ import (
 )
 
 // Parse returns the store at a URL, or at a connection string of libpq. The schema is
-// the first one of search_path.
+// the first one of search_path. The parameter durability is the level of each change,
+// async, default or strict; docs/postgres.md says what each level survives. In a
+// transaction of the program, its COMMIT decides.
 func Parse(url string) (foliot.Store, error) {
 	if _, err := pgstore.Parse(url); err != nil {
 		return foliot.Store{}, err

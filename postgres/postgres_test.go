@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot"
@@ -104,5 +106,52 @@ func TestUseFindsTheSchemaOfThePool(t *testing.T) {
 	}
 	if _, err := foliot.Open(t.Context(), Use(pool, "absent"), new(foliot.Mux), foliot.Options{}); err == nil || !strings.Contains(err.Error(), "foliot postgres migrate") {
 		t.Errorf("a schema without tables: %v", err)
+	}
+}
+
+// A store of the same name in another database is another store, also for a connection that
+// has had a transaction of the right one.
+func TestTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
+	server, another := pgtest.Shared(t), pgtest.New(t)
+	schema := "&search_path=" + server.Schema(t)
+	fatal.If(t, pgstore.Migrate(t.Context(), server.URL()+schema))
+	_, err := Parse(server.URL() + schema + "&durability=weak")
+	if err == nil || !strings.Contains(err.Error(), "must be async, default or strict") {
+		t.Errorf("a URL with a durability that does not exist: %v", err)
+	}
+	st, err := Parse(server.URL() + schema + "&durability=async")
+	fatal.If(t, err)
+	n, err := foliot.Open(t.Context(), st, nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, n.Close()) }()
+	puts := func(url string, name string) (i foliot.Info, err error) {
+		pool, err := pgxpool.New(t.Context(), url)
+		fatal.If(t, err)
+		defer pool.Close()
+		db := stdlib.OpenDBFromPool(pool)
+		defer func() { fatal.If(t, db.Close()) }()
+		tx, err := db.BeginTx(t.Context(), nil)
+		fatal.If(t, err)
+		_, first := foliot.NewKind[int]("k").Put(t.Context(), SQLTx(n, tx), name+"-sql", foliot.In(time.Hour), 1)
+		fatal.If(t, tx.Rollback())
+		for range 2 {
+			err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+				i, err = foliot.NewKind[int]("k").Put(t.Context(), Tx(n, tx), name, foliot.In(time.Hour), 1)
+				return err
+			})
+		}
+		return i, errors.Join(first, err)
+	}
+	if i, err := puts(server.URL()+schema, "a"); err != nil || i.Durability != "" {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if i, err := foliot.NewKind[int]("k").In(t.Context(), n, "b", time.Hour, 1); err != nil || i.Durability != "async" {
+		t.Errorf("%+v, %v", i, err)
+	}
+	for range 2 { // without tables, and with those of another store
+		if _, err := puts(another.URL()+schema, "c"); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), "another database") {
+			t.Error(err)
+		}
+		fatal.If(t, pgstore.Migrate(t.Context(), another.URL()+schema))
 	}
 }

@@ -18,7 +18,8 @@ import (
 // durability of that commit. If a call returns an error of the database, tx can only be
 // rolled back, as after any statement that fails. Calls wait for each other, and the
 // program must not use tx during a call. Queues does not use tx. Tx panics if the store
-// of node is not one of this package.
+// of node is not one of this package, and its calls return foliot.ErrInvalid if tx is in
+// another database.
 //
 // A task that is due at the commit starts at most 250 ms after it if its node had work
 // in the last 10 seconds, and otherwise 1.1 s.
@@ -90,12 +91,20 @@ type scheduler struct {
 
 func (s scheduler) within(ctx context.Context) context.Context { return pgstore.Within(ctx, s.tx) }
 
+// uncommitted removes the durability from results, because the COMMIT decides.
+func uncommitted(results []foliot.Result, err error) ([]foliot.Result, error) {
+	for i := range results {
+		results[i].Info.Durability = ""
+	}
+	return results, err
+}
+
 func (s scheduler) CreateMany(ctx context.Context, items []foliot.Item) ([]foliot.Result, error) {
-	return s.Node.CreateMany(s.within(ctx), items)
+	return uncommitted(s.Node.CreateMany(s.within(ctx), items))
 }
 
 func (s scheduler) PutMany(ctx context.Context, items []foliot.Item) ([]foliot.Result, error) {
-	return s.Node.PutMany(s.within(ctx), items)
+	return uncommitted(s.Node.PutMany(s.within(ctx), items))
 }
 
 func (s scheduler) CancelMany(ctx context.Context, names []string) ([]foliot.CancelResult, error) {
@@ -103,11 +112,15 @@ func (s scheduler) CancelMany(ctx context.Context, names []string) ([]foliot.Can
 }
 
 func (s scheduler) Move(ctx context.Context, name string, w foliot.When) (foliot.Info, error) {
-	return s.Node.Move(s.within(ctx), name, w)
+	i, err := s.Node.Move(s.within(ctx), name, w)
+	i.Durability = ""
+	return i, err
 }
 
 func (s scheduler) Touch(ctx context.Context, name string) (foliot.Info, error) {
-	return s.Node.Touch(s.within(ctx), name)
+	i, err := s.Node.Touch(s.within(ctx), name)
+	i.Durability = ""
+	return i, err
 }
 
 func (s scheduler) Cancel(ctx context.Context, name string) (foliot.Cancelled, error) {
@@ -115,7 +128,9 @@ func (s scheduler) Cancel(ctx context.Context, name string) (foliot.Cancelled, e
 }
 
 func (s scheduler) Retry(ctx context.Context, name string) (foliot.Info, error) {
-	return s.Node.Retry(s.within(ctx), name)
+	i, err := s.Node.Retry(s.within(ctx), name)
+	i.Durability = ""
+	return i, err
 }
 
 func (s scheduler) Get(ctx context.Context, name string) (foliot.Info, error) {

@@ -15,7 +15,7 @@ import (
 )
 
 // New returns a Scheduler for the Node of the program that c calls. The handlers
-// run in that program, or in a program that shares its Redis, and c sets the
+// run in that program, or in a program that shares its store, and c sets the
 // namespace.
 //
 // If the client repeats a create after a lost reply, only one task is created.
@@ -50,7 +50,19 @@ func (r *remote) putMany(ctx context.Context, items []foliot.Item, put func(cont
 		info, err := infoOf(r.Task, r.Err)
 		results[of[s]] = foliot.Result{Info: info, Err: translate("task", specs[s].Name, err)}
 	}
-	return results, translate("task", "", ctx.Err())
+	return results, firstFailure(ctx, results, func(r foliot.Result) error { return r.Err })
+}
+
+// firstFailure returns the error of ctx, or else the first error of a call that failed as a
+// whole.
+func firstFailure[R any](ctx context.Context, results []R, of func(R) error) error {
+	err := translate("task", "", ctx.Err())
+	for i := 0; i < len(results) && err == nil; i++ {
+		if e := of(results[i]); errors.Is(e, foliot.ErrUnavailable) {
+			err = e
+		}
+	}
+	return err
 }
 
 func (r *remote) CancelMany(ctx context.Context, names []string) ([]foliot.CancelResult, error) {
@@ -61,7 +73,7 @@ func (r *remote) CancelMany(ctx context.Context, names []string) ([]foliot.Cance
 			results[i].Cancelled = foliot.Cancelled{UnderWay: r.Task.UnderWay, Already: r.Task.Already}
 		}
 	}
-	return results, translate("task", "", ctx.Err())
+	return results, firstFailure(ctx, results, func(r foliot.CancelResult) error { return r.Err })
 }
 
 // localSpec returns the spec that a Node would validate. The API cannot report
@@ -215,7 +227,7 @@ func infoOf(t *client.Task, err error) (foliot.Info, error) {
 		return foliot.Info{}, err
 	}
 	i := foliot.Info{
-		Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, Labels: t.Labels, State: foliot.State(t.State), Due: t.DueAt, Next: t.NextAt, WaitsFor: foliot.WaitsFor(t.WaitsFor),
+		ID: t.ID, Schedule: t.Schedule, Instant: t.Instant, Name: t.Name, Kind: t.Work.Kind, Queue: t.Queue, Labels: t.Labels, State: foliot.State(t.State), Due: t.DueAt, Next: t.NextAt, WaitsFor: foliot.WaitsFor(t.WaitsFor),
 		Reason: t.Reason, Attempts: t.AttemptsStarted, Durability: t.Durability,
 	}
 	if t.State == client.StateHeld {
@@ -288,6 +300,7 @@ func translate(noun, name string, err error) error {
 // kinds has the errors of package foliot by the code of a refusal.
 var kinds = map[string]error{
 	"not_found": foliot.ErrNotFound, "unknown_namespace": foliot.ErrNotFound, "exists": foliot.ErrExists, "capacity": foliot.ErrFull,
+	"quota_exceeded": foliot.ErrQuota, "namespace_suspended": foliot.ErrSuspended,
 	"precondition_failed": foliot.ErrUnavailable, // other changes came in between, again and again
 	"locked":              foliot.ErrUnavailable, // by a transaction of another program
 	task.CodeRunning:      foliot.ErrRunning, task.CodeNoDelay: foliot.ErrNoDelay, task.CodeNotDead: foliot.ErrNotDead,

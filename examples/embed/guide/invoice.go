@@ -59,7 +59,7 @@ func (b *billing) remind(ctx context.Context, t *foliot.Task[Invoice]) error {
 	case b.now().Hour() < 8: // at night
 		return foliot.Snooze(time.Hour) // later, without using an attempt
 	}
-	err = b.mail(ctx, t.Name, i.address) // in one namespace, the name is the idempotency key
+	err = b.mail(ctx, t.ID, i.address) // the idempotency key, for a mail server that has them
 	if errors.Is(err, errBusy) {
 		return foliot.RetryIn(10*time.Minute, err) // retried after exactly this time
 	}
