@@ -104,7 +104,7 @@ func one(results []Result, err error) (Info, error) {
 // these options. At each instant of the rule, the schedule creates a task. Its
 // name is that of the schedule, "@" and the instant. If nothing changes,
 // Schedule writes nothing, so a program can call it at each start. Errors:
-// ErrInvalid, ErrFull, ErrUnavailable.
+// ErrInvalid, ErrFull, ErrQuota, ErrSuspended, ErrUnavailable.
 func (k Kind[A]) Schedule(ctx context.Context, s Scheduler, name string, r Rule, args A, options ...Option) error {
 	return s.Schedule(ctx, r, k.Item(name, When{}, args, options...))
 }

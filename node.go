@@ -179,7 +179,8 @@ func (n *Node) Run(ctx context.Context) (err error) {
 }
 
 // Close closes the store. If Run has not returned, Close ends it as the end of its
-// context does, and waits for it. Further calls return the result of the first.
+// context does, and waits for it, so a handler, OnDead and OnHang must not call it.
+// Further calls return the result of the first.
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() {
 		n.close()

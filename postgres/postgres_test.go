@@ -109,8 +109,7 @@ func TestUseFindsTheSchemaOfThePool(t *testing.T) {
 	}
 }
 
-// A store of the same name in another database is another store, also for a connection that
-// has had a transaction of the right one.
+// A store of the same name in another database is another store.
 func TestTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
 	server, another := pgtest.Shared(t), pgtest.New(t)
 	schema := "&search_path=" + server.Schema(t)
@@ -124,7 +123,7 @@ func TestTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
 	n, err := foliot.Open(t.Context(), st, nil, foliot.Options{Logger: slog.New(slog.DiscardHandler)})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, n.Close()) }()
-	puts := func(url string, name string) (i foliot.Info, err error) {
+	puts := func(url string, name string) (i foliot.Info, err, bySQL error) {
 		pool, err := pgxpool.New(t.Context(), url)
 		fatal.If(t, err)
 		defer pool.Close()
@@ -132,7 +131,7 @@ func TestTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
 		defer func() { fatal.If(t, db.Close()) }()
 		tx, err := db.BeginTx(t.Context(), nil)
 		fatal.If(t, err)
-		_, first := foliot.NewKind[int]("k").Put(t.Context(), SQLTx(n, tx), name+"-sql", foliot.In(time.Hour), 1)
+		_, bySQL = foliot.NewKind[int]("k").Put(t.Context(), SQLTx(n, tx), name+"-sql", foliot.In(time.Hour), 1)
 		fatal.If(t, tx.Rollback())
 		for range 2 {
 			err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
@@ -140,18 +139,29 @@ func TestTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
 				return err
 			})
 		}
-		return i, errors.Join(first, err)
+		return i, err, bySQL
 	}
-	if i, err := puts(server.URL()+schema, "a"); err != nil || i.Durability != "" {
-		t.Errorf("%+v, %v", i, err)
+	if i, err, bySQL := puts(server.URL()+schema, "a"); err != nil || bySQL != nil || i.Durability != "" {
+		t.Errorf("%+v, %v, %v", i, err, bySQL)
 	}
 	if i, err := foliot.NewKind[int]("k").In(t.Context(), n, "b", time.Hour, 1); err != nil || i.Durability != "async" {
 		t.Errorf("%+v, %v", i, err)
 	}
 	for range 2 { // without tables, and with those of another store
-		if _, err := puts(another.URL()+schema, "c"); !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), "another database") {
-			t.Error(err)
+		_, err, bySQL := puts(another.URL()+schema, "c")
+		for _, err := range []error{err, bySQL} {
+			if !errors.Is(err, foliot.ErrInvalid) || !strings.Contains(err.Error(), "another database") {
+				t.Error(err)
+			}
 		}
 		fatal.If(t, pgstore.Migrate(t.Context(), another.URL()+schema))
+	}
+}
+
+func TestOpenSaysIfTheServerCannotBeReached(t *testing.T) {
+	st, err := Parse("postgres://127.0.0.1:1/shop")
+	fatal.If(t, err)
+	if _, err := foliot.Open(t.Context(), st, nil, foliot.Options{}); !errors.Is(err, foliot.ErrUnavailable) {
+		t.Error(err)
 	}
 }

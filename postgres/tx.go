@@ -19,7 +19,7 @@ import (
 // rolled back, as after any statement that fails. Calls wait for each other, and the
 // program must not use tx during a call. Queues does not use tx. Tx panics if the store
 // of node is not one of this package, and its calls return foliot.ErrInvalid if tx is in
-// another database.
+// a database without that store; a restored copy counts as the same. Then roll back too.
 //
 // A task that is due at the commit starts at most 250 ms after it if its node had work
 // in the last 10 seconds, and otherwise 1.1 s.

@@ -234,3 +234,9 @@ func TestAProgramChoosesADurabilityAndLearnsWhichWasReached(t *testing.T) {
 		t.Errorf("strict without its replica: %v", err)
 	}
 }
+
+func TestOpenSaysIfTheServerCannotBeReached(t *testing.T) {
+	if _, err := foliot.Open(t.Context(), parse(t, "redis://127.0.0.1:1"), nil, foliot.Options{}); !errors.Is(err, foliot.ErrUnavailable) {
+		t.Error(err)
+	}
+}

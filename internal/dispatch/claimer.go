@@ -33,13 +33,17 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			}
 			pace.begin(d.monotonic(), len(batch) >= room)
 			d.claim(stopping, calls, batch)
-			pace.end(d.monotonic(), len(batch))
+			ended, claimed := d.monotonic(), 0
 			var unclear []*attempt
 			for _, a := range batch {
+				if a.refused == nil { // the store may refuse others without a look
+					claimed++
+				}
 				if a.unclear {
 					unclear = append(unclear, a)
 				}
 			}
+			pace.end(ended, claimed)
 			if len(unclear) > 0 {
 				d.storeAway()
 				retries.Go(func() { d.unclaim(stopping, calls, unclear) })

@@ -73,17 +73,18 @@ func (p *pacer) begin(now time.Duration, full bool) {
 	}
 }
 
-// end records the end of a call of n items.
+// end records the end of a call of n items. One that the store did not answer in time, and
+// that was repeated, is no measure, and a single one that is very short or long is little.
 func (p *pacer) end(now time.Duration, n int) {
-	const memory = 8 // calls
-	lasted := now - p.begun
-	switch {
+	const memory, outage = 8, time.Second
+	switch lasted := now - p.begun; {
+	case lasted > outage || n == 0:
 	case n > p.batch.few():
 		p.cost += (max(lasted-p.least, 0)/time.Duration(n) - p.cost) / memory
-	case p.least == 0 || lasted < p.least:
+	case p.least == 0:
 		p.least = lasted
 	default:
-		p.least += (lasted - p.least) / memory
+		p.least += (min(max(lasted, p.least/2), 2*p.least) - p.least) / memory
 	}
 }
 

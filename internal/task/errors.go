@@ -66,6 +66,15 @@ var (
 	ErrStopped error = &remedyError{ErrClosed, "the store has stopped after an error of its disk"}
 )
 
+// Unavailable returns err as an ErrUnavailable, with its own text.
+func Unavailable(err error) error { return unavailable{err} }
+
+type unavailable struct{ error }
+
+func (unavailable) Is(target error) bool { return target == ErrUnavailable } //nolint:errorlint // it is not wrapped
+
+func (u unavailable) Unwrap() error { return u.error }
+
 // LockedError is an ErrUnavailable: an open transaction of another program holds a lock
 // that the change needs, so nothing was changed.
 type LockedError struct {

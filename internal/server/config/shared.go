@@ -106,7 +106,10 @@ func (f *Flags) postgresStore() (c pgstore.Config, err error) {
 	c = pgstore.Config{URL: f.Store, Durability: pgstore.Durability(f.Durability)}
 	c.Node, err = f.node()
 	_, invalid := pgstore.Parse(f.Store)
+	inURL := pgstore.LevelOf(f.Store)
 	switch {
+	case inURL != "" && f.Durability != "default" && f.Durability != string(inURL):
+		err = usage.Errorf("--durability", "%s differs from the durability in the URL: pass one of them", f.Durability)
 	case !strings.HasPrefix(f.Store, "postgres://") && !strings.HasPrefix(f.Store, "postgresql://"): // not a URL for the driver
 		err = usage.Errorf("--store", "the URL of a PostgreSQL begins with postgres:// or postgresql://, such as %s", pgstore.Example)
 	case invalid != nil:

@@ -22,17 +22,10 @@ import (
 // marker.ErrForeign, for a directory with other files and no marker of ours.
 var (
 	// ErrInUse: another process, or another Store of this process, has it open.
-	ErrInUse error = inUse{}
+	ErrInUse = task.Unavailable(errors.New("the data directory is in use"))
 	// errDirectory: confirmed data is missing or changed.
 	errDirectory = errors.New("the data directory is damaged")
 )
-
-type inUse struct{}
-
-func (inUse) Error() string { return "the data directory is in use" }
-
-// Unwrap makes it an ErrUnavailable, because another try can succeed.
-func (inUse) Unwrap() error { return task.ErrUnavailable }
 
 const (
 	markerFile = marker.File

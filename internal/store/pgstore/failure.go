@@ -24,6 +24,7 @@ const (
 	readOnly        = "25006"
 	stoodStill      = "25P03" // a transaction, on the side of the client
 	starting        = "57P03"
+	cancelled       = "57014" // by the client, or after statement_timeout
 )
 
 // code returns the SQLSTATE of an error, "" if it has none.
@@ -38,7 +39,7 @@ func code(err error) string {
 }
 
 // failure translates the error of a whole call for its caller, and nil stays nil.
-func (s *Store) failure(err error) error {
+func failure(err error) error {
 	switch state := code(err); {
 	case err == nil, !unconnected(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return err
@@ -52,11 +53,15 @@ func (s *Store) failure(err error) error {
 	return err
 }
 
-// unclear reports whether a change that ended with err may have been made. A pooler, or a
-// server that shuts down, can end the reply to a COMMIT.
+// unclear reports whether a change that ended with err may have been made without a note of
+// that. A pooler, or a server that shuts down, can end the reply to a COMMIT.
 func unclear(err error) bool {
-	state := code(err)
-	return err != nil && (state == "" || strings.Contains("08 57", state[:2]))
+	switch state := code(err); {
+	case err == nil, errors.Is(err, task.ErrNotDurable), state == cancelled: // a COMMIT that is cancelled has a warning
+		return false
+	default:
+		return state == "" || strings.Contains("08 57", state[:2])
+	}
 }
 
 // away reports whether err means that the server cannot be reached, or that the

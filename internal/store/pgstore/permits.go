@@ -25,7 +25,7 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 				return err
 			})
 			if err != nil {
-				replies[i] = store.PermitReply{Err: s.failure(err)}
+				replies[i] = store.PermitReply{Err: failure(err)}
 			}
 			for _, process := range hints {
 				s.notify("permits " + process + " " + permits.Name(a.PermitScope))

@@ -91,6 +91,7 @@ func (s *Store) poll(ctx context.Context) error {
 		entries, pending = nil, nil
 		return nil
 	}
+	name := s.node.Load()
 	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var data []byte
 		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &next, &data); err != nil || data == nil {
@@ -110,11 +111,13 @@ func (s *Store) poll(ctx context.Context) error {
 			err = note()
 		}
 		return none, err
-	}, readNews, s.numbers(), s.last, *s.node.Load())
+	}, readNews, s.numbers(), s.last, *name)
 	if err = s.answered(reply, err); err != nil {
 		return err
 	}
-	s.last = next
+	if s.node.Load() == name { // else it has left out news of an unclear write: see write
+		s.last = next
+	}
 	return note()
 }
 

@@ -46,7 +46,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Durability = cmp.Or(durability(c.URL), c.Durability, defaultLevel)
+	c.Durability = cmp.Or(LevelOf(c.URL), c.Durability, defaultLevel)
 	c.Shared = c.Shared.WithDefaults()
 	return c
 }
@@ -134,7 +134,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1), folds: make(chan struct{}, 1), loners: semaphore.NewWeighted(2),
 	}
-	s.calls.Failure, s.calls.Refuse = s.failure, s.isLost
+	s.calls.Failure, s.calls.Refuse = failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
 	s.node.Store(new(rand.Text()))
 	s.last = nothingSeen
@@ -205,7 +205,7 @@ func (s *Store) Standing() store.Standing {
 	st.Postgres = &store.Postgres{NotListening: !s.pooled && !s.listeners.hears.Load(), OldestSnapshot: time.Duration(s.oldest.Load())}
 	st.Err, st.Rollbacks = s.calls.Err(), s.rollbacks.Load()
 	if why := s.absent.Load(); st.Err == nil && why != nil && *why != nil {
-		st.Err = s.failure(*why)
+		st.Err = failure(*why)
 	}
 	return st
 }

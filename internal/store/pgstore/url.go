@@ -51,8 +51,8 @@ func parse(text string) (c *pgxpool.Config, path string, err error) {
 	return c, path, nil
 }
 
-// durability returns the level that a valid URL or connection string names, "" if none.
-func durability(text string) Durability {
+// LevelOf returns the level that a valid URL or connection string names, "" if none.
+func LevelOf(text string) Durability {
 	c, err := pgconn.ParseConfig(text)
 	if err != nil {
 		return ""
@@ -95,27 +95,20 @@ var remedies = map[string]string{
 	"42703":        "another program has a table of this name: name a schema of its own with search_path",
 }
 
-// absentError is an error of connections. Its text quotes no connection string.
-type absentError struct {
-	text  string
-	cause error
-}
-
-func (e absentError) Error() string { return e.text }
-
-func (e absentError) Unwrap() []error { return []error{task.ErrUnavailable, e.cause} }
-
 // explain names the store to an error of an action, and adds advice.
 func explain(action, url string, err error) error {
 	if err == nil {
 		return nil
 	}
-	remedy := ""
+	remedy, unavailable := "", errors.Is(failure(err), task.ErrUnavailable)
 	if refused, is := errors.AsType[*pgconn.PgError](err); is {
 		err, remedy = refused, ": "+cmp.Or(remedies[refused.Code], "this is an error of PostgreSQL itself: check its log")
 	} else if absent, is := errors.AsType[*pgconn.ConnectError](err); is {
 		lines := slices.Compact(strings.Split(absent.Unwrap().Error(), "\n")) // one for each address, with TLS and without
-		err, remedy = absentError{strings.Join(lines, "; "), err}, ": check that it runs, that the address and sslmode are correct, and that no firewall blocks the connection"
+		err, remedy = errors.New(strings.Join(lines, "; ")), ": check that it runs, that the address and sslmode are correct, and that no firewall blocks the connection"
+	}
+	if unavailable {
+		err = task.Unavailable(err)
 	}
 	return fmt.Errorf("%s the store at %s: %w%s", action, Location(url), err, remedy)
 }

@@ -81,6 +81,9 @@ func newServers(c Config) (*Servers, error) {
 	client, subscriber, err := dialClients(o, c.Subscribe)
 	if err != nil {
 		conns.end()
+		if _, replied := rueidis.IsRedisErr(err); !replied {
+			err = task.Unavailable(err)
+		}
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
 	}
 	return &Servers{
