@@ -13,6 +13,7 @@ import (
 type Migration struct {
 	From string `json:"from"` // the stores, without credentials
 	To   string `json:"to"`
+	Done bool   `json:"done,omitempty"` // only in the source: the target has all
 }
 
 var migrationKey = SettingKey{Kind: MigrationKind}

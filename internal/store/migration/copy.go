@@ -35,6 +35,9 @@ func (m *Migration) copySettings(ctx context.Context) error {
 
 // adopt writes records, by several calls at the same time.
 func (m *Migration) adopt(ctx context.Context, page []*task.Task) error {
+	if err := m.done(); err != nil { // another run was faster, and the target changes by now
+		return err
+	}
 	var all errgroup.Group
 	for part := range slices.Chunk(page, callSize) {
 		steps := make([]store.Step, len(part))

@@ -58,6 +58,13 @@ func (m *Migration) Run(ctx context.Context) (Contents, error) {
 	if err := complete(ctx, m.From); err != nil { // transactions that began before
 		return Contents{}, err
 	}
+	if m.done() != nil { // an earlier run ended before it opened the target
+		target, err := m.read(ctx, m.To, nil)
+		if err == nil {
+			err = m.open(ctx)
+		}
+		return target, err
+	}
 	if err := m.copySettings(ctx); err != nil {
 		return Contents{}, err
 	}
@@ -78,7 +85,16 @@ func (m *Migration) Run(ctx context.Context) (Contents, error) {
 	case !reflect.DeepEqual(source, target):
 		return Contents{}, fmt.Errorf("%w: %s has %s, and %s has %s; empty the second one and repeat the command", ErrDiffers, m.From.Name, source, m.To.Name, target)
 	}
-	return target, configure(ctx, m.To, settings.SettingChange{Key: m.mark().Key})
+	done := &settings.Migration{From: m.From.Name, To: m.To.Name, Done: true}
+	if err := configure(ctx, m.From, settings.SettingChange{Key: done.Key(), Value: done}); err != nil {
+		return Contents{}, err
+	}
+	return target, m.open(ctx)
+}
+
+// open opens the target, for which the source is done.
+func (m *Migration) open(ctx context.Context) error {
+	return configure(ctx, m.To, settings.SettingChange{Key: m.mark().Key})
 }
 
 // Undo opens the source again after a migration that has not ended, or after its target
@@ -100,7 +116,19 @@ func (m *Migration) Check(ctx context.Context) error {
 	if err == nil { // a node that works does this itself
 		err = errors.Join(complete(ctx, m.From), complete(ctx, m.To))
 	}
+	if err == nil && mark(m.To) == nil {
+		err = m.done()
+	}
 	return errors.Join(err, m.checkMarks(ctx))
+}
+
+// done returns an error if the migration has ended. The target can be empty then, because
+// tasks end and are removed.
+func (m *Migration) done() error {
+	if found := mark(m.From); found != nil && found.Done {
+		return refused("%s has moved to %s: serve that", m.From.Name, m.To.Name)
+	}
+	return nil
 }
 
 // complete makes the changes that programs have left in a store for its nodes.
@@ -119,7 +147,7 @@ func complete(ctx context.Context, s Store) error {
 // a part of this one.
 func (m *Migration) checkMarks(ctx context.Context) error {
 	for _, s := range []Store{m.From, m.To} {
-		if found := mark(s); found != nil && *found != (settings.Migration{From: m.From.Name, To: m.To.Name}) {
+		if found := mark(s); found != nil && (found.From != m.From.Name || found.To != m.To.Name) {
 			return refused("%s belongs to the migration from %s to %s: repeat or undo that", s.Name, found.From, found.To)
 		}
 	}

@@ -137,7 +137,7 @@ func mixture(n int) (c storetest.Contents) {
 func fill(t *testing.T, p place, c storetest.Contents) {
 	t.Run("fill", func(t *testing.T) {
 		s := p.open(t, asClient)
-		m := Migration{To: s, Progress: func(int) {}}
+		m := Migration{From: s, To: s, Progress: func(int) {}}
 		var changes []settings.SettingChange
 		for _, r := range c.Settings {
 			changes = append(changes, settings.SettingChange{Key: r.Key(), Value: r})
@@ -388,6 +388,31 @@ func TestAMigrationThatHasNotEndedIsUndone(t *testing.T) {
 		t.Errorf("a target with too many records: %v", err)
 	}
 	refuses(t, m.To)
+}
+
+// The tasks of a target can have ended and be gone. Another run would make them again.
+func TestAMigrationThatHasEndedIsNotRepeated(t *testing.T) {
+	from, to := kinds["directory"](t), kinds["directory"](t)
+	m := between(t, from, to)
+	r := change(t, m.From, task.Create{Spec: tasktest.Spec("a", now)})
+	fatal.If(t, r.Err)
+	_, err := m.Run(t.Context())
+	fatal.If(t, err)
+	fatal.If(t, change(t, m.To, task.Cancel{Key: tasktest.Key("a")}).Err)
+	if n, err := m.To.Sweep(t.Context(), task.Never, 10); n != 1 || err != nil {
+		t.Fatalf("%d tasks are swept: %v", n, err)
+	}
+	if _, err := m.Run(t.Context()); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "has moved to") {
+		t.Errorf("another run: %v", err)
+	}
+	mark := m.mark().Value
+	fatal.If(t, configure(t.Context(), m.To, settings.SettingChange{Key: mark.Key(), Value: mark})) // as if the run had ended before it opened the target
+	_, err = m.Run(t.Context())
+	fatal.If(t, err)
+	if _, err := m.To.Get(t.Context(), tasktest.Key("a")); !errors.Is(err, task.ErrNotFound) || m.To.Standing().Settings.Migration() != nil {
+		t.Errorf("the target is closed, or has the task again: %v", err)
+	}
+	fatal.If(t, m.Undo(t.Context()))
 }
 
 // sql runs a statement in the schema of a PostgreSQL.

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 			`WITH left_behind AS (DELETE FROM foliot.lease WHERE ctid = ANY(ARRAY(
 				SELECT ctid FROM foliot.lease l WHERE shard = ANY($1) AND until > $4 AND until <= $2
 					AND NOT coalesce((SELECT running FROM foliot.task t WHERE t.key = l.key), false) LIMIT $3 FOR UPDATE SKIP LOCKED)))
-			(SELECT key FROM foliot.lease WHERE shard = ANY($1) AND until > $4 AND until <= $2 ORDER BY until, key LIMIT $3)
+			(SELECT l.key FROM unnest($1::smallint[]) n, LATERAL (SELECT key FROM foliot.lease WHERE shard = n AND until > $4 AND until <= $2 ORDER BY until LIMIT $3) l LIMIT $3)
 			UNION ALL (SELECT '' FROM foliot.lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
 		return n, err
 	})
@@ -50,7 +51,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, all, err := s.retire(ctx, &s.ended, now, limit, store.Step{Transition: kernel.Remove{}, Kind: store.Removal},
-			"SELECT key FROM foliot.task WHERE shard = ANY($1) AND keep > $4 AND keep <= $2 ORDER BY keep, key LIMIT $3")
+			"SELECT t.key FROM unnest($1::smallint[]) n, LATERAL (SELECT key FROM foliot.task WHERE shard = n AND keep > $4 AND keep <= $2 ORDER BY keep LIMIT $3) t LIMIT $3")
 		if err != nil || n == limit || !all {
 			return n, err
 		}
@@ -78,9 +79,19 @@ func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int,
 		return 0, false, nil
 	}
 	l.some = true
-	found, err := query(ctx, s, pgx.RowTo[string], sql, s.numbers(), int64(now), limit, int64(from))
-	if err != nil {
-		return 0, false, err
+	numbers, size := s.numbers(), max(len(s.numbers()), 1)
+	if all {
+		size = 4 // shards, because dead rows at the head can be too many for one statement
+	}
+	var found []string
+	for part := range slices.Chunk(numbers, size) {
+		some, err := query(ctx, s, pgx.RowTo[string], sql, part, int64(now), limit, int64(from))
+		if err != nil {
+			return 0, false, err
+		}
+		if found = append(found, some...); len(found) > limit {
+			break
+		}
 	}
 	keys := make([]task.Key, 0, len(found))
 	for _, text := range found {

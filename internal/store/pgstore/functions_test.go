@@ -356,7 +356,9 @@ func TestFunctionsRefuseWhatTheyCanCheck(t *testing.T) {
 		{"put('a', 'https://x.example:0', delay => '1 h')", "FL003"},
 		{"put('a', 'https://x.example/', delay => '1 h', at => now())", "FL002"},
 		{"put('a', 'https://x.example/', delay => '-1 s')", "FL002"},
-		{"put('a', 'https://x.example/', delay => '100 years')", "FL002"},
+		{"put('a', 'https://x.example/', delay => '101000 days')", "FL002"},
+		{"put('a', 'https://x.example/', delay => '1 month')", "FL002"},
+		{"put('a', 'https://x.example/', delay => '1 h', max_age => '1 year')", "FL002"},
 		{"put('a', 'https://x.example/', at => '1969-12-31Z')", "FL002"},
 		{"put('a', 'https://x.example/', at => 'infinity')", "FL002"},
 		{"put('a', 'https://x.example/', at => '-infinity')", "FL002"},
@@ -375,6 +377,7 @@ func TestFunctionsRefuseWhatTheyCanCheck(t *testing.T) {
 		{"put('a', 'https://x.example/', delay => '1 h', method => 'TRACE')", "FL003"},
 		{"put('a', 'https://x.example/', delay => '1 h', headers => '[1]')", "FL003"},
 		{"put('a', 'https://x.example/', delay => '1 h', headers => '{\"a\": 1}')", "FL003"},
+		{"put('a', 'https://x.example/', delay => '1 h', headers => '{\"a\": [\"1\"]}')", "FL003"},
 		{"put('a', 'https://x.example/', delay => '1 h', headers => '{\"a b\": \"1\"}')", "FL003"},
 		{"put('a', 'https://x.example/', delay => '1 h', headers => '{\"a\": \"1\\n\"}')", "FL003"},
 		{"put('a', 'https://x.example/', delay => '1 h', headers => '{\"a\": \"1\", \"A\": \"2\"}')", "FL003"},
@@ -484,6 +487,66 @@ func TestSetRoleChoosesTheNamespaces(t *testing.T) {
 		if _, err := c.Exec(t.Context(), "SELECT cancel('a', namespace => 'shop')"); code(err) != "FL006" {
 			t.Errorf("%s cancels the task of another tenant: %v", login, err)
 		}
+	}
+}
+
+// PostgreSQL calls the functions of an index in the session of an administrator who
+// maintains its table. Such a function has no more rights than its author.
+func TestMaintenanceLendsNoRights(t *testing.T) {
+	f := openFunctions(t)
+	role := fmt.Sprintf("app_%x", rand.Int64())
+	for _, sql := range []string{
+		"CREATE ROLE " + role, "CREATE SCHEMA " + role + " AUTHORIZATION " + role, "GRANT USAGE ON SCHEMA " + f.ask("current_schema()") + " TO " + role, "SET ROLE " + role,
+		"CREATE FUNCTION " + role + `.f(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+			PERFORM ` + f.ask("current_schema()") + `.put('a', 'https://x.example/', delay => '1 h');
+			RETURN 1;
+		EXCEPTION WHEN OTHERS THEN RETURN 2; END $$`,
+		"CREATE TABLE " + role + ".t AS SELECT 1 AS i", "CREATE INDEX ON " + role + ".t (" + role + ".f(i))", "RESET ROLE",
+		"REINDEX TABLE " + role + ".t", "ANALYZE " + role + ".t",
+	} {
+		_, err := f.Exec(t.Context(), sql)
+		fatal.If(t, err)
+	}
+	if f.get(tasktest.Key("a")) != nil {
+		t.Error("an index has made a task")
+	}
+}
+
+// Columns of a program can have any collation.
+func TestTextsMayHaveAnyCollation(t *testing.T) {
+	f := openFunctions(t)
+	_, err := f.Exec(t.Context(), `CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+		CREATE TABLE orders AS SELECT 'a' COLLATE folded AS n, 'https://x.example/' COLLATE "C" AS u, 'q' COLLATE "POSIX" AS q, 'default' COLLATE folded AS ns`)
+	fatal.If(t, err)
+	for _, call := range []string{
+		"put(n, u, delay => '1 h', queue => q, namespace => ns, method => n || 'POST', on_dead => u, priority => q)", // two are wrong
+		"put(n, u, delay => '1 h', queue => q, namespace => ns, on_dead => u)", "put(n, kind => n, delay => '1 h')", "move(n, '1 h', namespace => ns)", "touch(n, ns)", "cancel(n, ns)",
+	} {
+		var result string
+		err := f.Conn.QueryRow(t.Context(), "SELECT "+call+" FROM orders").Scan(&result)
+		if strings.Contains(call, "method") != (code(err) == "FL003") || err != nil && code(err) != "FL003" {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	if got := f.get(tasktest.Key("a")); show(got) != "cancelled" {
+		t.Error(show(got))
+	}
+}
+
+// A move after a touch keeps what the touch has done to the attempts.
+func TestATouchAndAMoveAreBothApplied(t *testing.T) {
+	f := openFunctions(t)
+	f.change(task.Create{Spec: tasktest.Spec("a", task.CeilMillis(time.Now())-10, func(s *task.Spec) { s.When = task.When{Relative: true} })})
+	fatal.If(t, f.claim("a", "token"))
+	_, err := f.Transit(t.Context(), task.CeilMillis(time.Now()), store.Settlements([]task.Settlement{{Key: tasktest.Key("a"), Token: "token", Outcome: task.Outcome{Verdict: task.Failure}}}))
+	fatal.If(t, err)
+	if used := f.get(tasktest.Key("a")).AttemptsUsed; used != 1 {
+		t.Fatalf("%d attempts are used", used)
+	}
+	f.ask("touch('a')")
+	f.ask("move('a', delay => '2 h')")
+	if got := f.get(tasktest.Key("a")); got.AttemptsUsed != 0 || show(got) != "scheduled 2h" {
+		t.Errorf("%d attempts are used: %s", got.AttemptsUsed, show(got))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/foliot/foliot/internal/store/sqltask"
 )
 
 // files has the SQL that makes each format of the tables from the one before, and the
@@ -24,7 +26,7 @@ func Migrate(ctx context.Context, url string) error {
 	return err
 }
 
-// Plan returns the SQL of Migrate, "" if the tables are the newest. If run is set, it
+// Plan returns the SQL of Migrate, "" if the tables and the functions are the newest. If run is set, it
 // runs the SQL.
 func Plan(ctx context.Context, url string, run bool) (sql string, err error) {
 	c, err := Connect(ctx, url)
@@ -64,12 +66,18 @@ const target = `SELECT quote_ident(CASE
 
 // missing returns the SQL that makes the newest tables.
 func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err error) {
+	functions, err := files.ReadFile("schema/functions.sql")
+	if err != nil {
+		return "", err
+	}
+	version := fmt.Sprintf("functions %x", sqltask.Hash(string(functions))) // they change without a new format
 	isNew, hasTables, from := false, false, 0
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NULL, to_regclass($1 || '.meta') IS NOT NULL FROM pg_advisory_xact_lock(hashtext('foliot migrate'))", schema).Scan(&isNew, &hasTables); err != nil {
 		return "", err
 	}
 	if hasTables {
-		if err := tx.QueryRow(ctx, "SELECT format FROM "+schema+".meta").Scan(&from); err != nil || from == Format {
+		current := false
+		if err := tx.QueryRow(ctx, "SELECT format, coalesce(obj_description(to_regprocedure($1 || '.refuse(text, text)'), 'pg_proc') = $2, false) FROM "+schema+".meta", schema, version).Scan(&from, &current); err != nil || from == Format && current {
 			return "", err
 		} else if from > Format {
 			return "", wrongFormat(from)
@@ -90,7 +98,7 @@ func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err err
 		}
 		sql += string(text)
 	}
-	return sql, nil
+	return sql + "\nCOMMENT ON FUNCTION refuse(text, text) IS '" + version + "';\n", nil
 }
 
 // wrongFormat is the error for tables of another format.

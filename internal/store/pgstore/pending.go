@@ -107,7 +107,8 @@ func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
 	return err
 }
 
-// pendingIn returns at most limit tasks with pending operations in shards, nil for all.
+// pendingIn returns at most limit tasks with pending operations in shards, nil for all. By
+// the order, the planner takes the small index even if it has no statistics.
 func (s *Store) pendingIn(ctx context.Context, shards []int16, limit int) ([]string, error) {
-	return query(ctx, s, pgx.RowTo[string], "SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL LIMIT $2", shards, limit)
+	return query(ctx, s, pgx.RowTo[string], "SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL ORDER BY shard LIMIT $2", shards, limit)
 }

@@ -283,7 +283,11 @@ func (s *Store) Shards(ctx context.Context) ([]store.Shard, error) {
 			}
 			return sh, err
 		}, `SELECT n, owner, coalesce((SELECT max(until) FROM foliot.node WHERE starts_with(owner, process || '/')), 0), epoch, (SELECT count(*) FROM foliot.lease WHERE lease.shard = n),
-			coalesce((SELECT min(look) FROM foliot.task WHERE task.shard = n AND lane IS NOT NULL AND NOT running), 0) FROM foliot.shard ORDER BY n`)
+			coalesce((WITH RECURSIVE h AS (
+				(SELECT lane FROM foliot.task WHERE shard = n AND lane IS NOT NULL ORDER BY lane LIMIT 1)
+				UNION ALL SELECT t.lane FROM h, LATERAL (SELECT lane FROM foliot.task WHERE shard = n AND lane > h.lane ORDER BY lane LIMIT 1) t)
+				SELECT min(t.look) FROM h, LATERAL (SELECT look FROM foliot.task WHERE shard = n AND task.lane = h.lane AND NOT running ORDER BY look LIMIT 1) t), 0)
+			FROM foliot.shard ORDER BY n`)
 	})
 }
 

@@ -1,12 +1,11 @@
-
 -- The functions by which a program in any language changes tasks in a transaction of
 -- its own. They run with the rights of their owner, so a program needs no rights on
 -- the tables. A function only leaves an operation in the task's row. The nodes apply
 -- it, because the rules of a task's life are in Go.
 
--- The longer bodies are in plpgsql, which keeps their plans, and build a message only for an
--- error. Backslashes are only in E'', because standard_conforming_strings can change their
--- meaning.
+-- Longer bodies are in plpgsql, which keeps plans, and build a message only for an error.
+-- Backslashes are only in E'', because a setting can change their meaning. Texts get the
+-- collation "C", because those of a program's columns can differ from each other.
 
 -- refuse raises an error.
 CREATE OR REPLACE FUNCTION refuse(code text, message text) RETURNS void LANGUAGE plpgsql AS $$
@@ -39,7 +38,9 @@ END $$;
 -- nanoseconds returns a duration in nanoseconds, rounded up to milliseconds.
 CREATE OR REPLACE FUNCTION nanoseconds(field text, value interval, low interval, high interval) RETURNS bigint LANGUAGE plpgsql STABLE STRICT AS $$
 BEGIN
-	IF extract(epoch FROM value) NOT BETWEEN extract(epoch FROM low) AND extract(epoch FROM high) THEN
+	IF extract(year FROM value) <> 0 OR extract(month FROM value) <> 0 THEN
+		PERFORM refuse('FL002', format('%s: months and years have no fixed length: write days, or pass at => now() + interval', field));
+	ELSIF extract(epoch FROM value) NOT BETWEEN extract(epoch FROM low) AND extract(epoch FROM high) THEN
 		PERFORM refuse('FL002', format('%s: must be between %s and %s', field, low, high));
 	END IF;
 	RETURN ceil(extract(epoch FROM value) * 1000)::bigint * 1000000;
@@ -71,7 +72,7 @@ END $$;
 -- check_texts raises an error unless a value is an object of texts.
 CREATE OR REPLACE FUNCTION check_texts(field text, value jsonb) RETURNS void LANGUAGE plpgsql STRICT AS $$
 BEGIN
-	IF jsonb_typeof(value) <> 'object' OR value @? '$.* ? (@.type() != "string")'::jsonpath THEN
+	IF jsonb_typeof(value) <> 'object' OR value @? 'strict $.* ? (@.type() != "string")'::jsonpath THEN
 		PERFORM refuse('FL003', format('%s: must be a JSON object with a string for each name', field));
 	END IF;
 END $$;
@@ -115,6 +116,7 @@ DECLARE
 	last   text;
 	t      record;
 BEGIN
+	UNLISTEN foliot; -- PostgreSQL refuses it in functions that REINDEX or autovacuum call in the session of an administrator
 	LOCK TABLE task IN ROW EXCLUSIVE MODE; -- after it closes the store, a migration waits for the transactions that have it
 	IF current_setting('transaction_isolation') <> 'read committed' THEN -- the snapshot can be older
 		PERFORM FROM version FOR KEY SHARE;
@@ -170,7 +172,7 @@ BEGIN
 			UPDATE task SET stamp = hashtextextended(gen_random_uuid()::text, 0), pending = CASE WHEN verb = 'put' THEN '[]' -- those before it are useless
 				WHEN verb = 'cancel' OR t.pending IS NULL THEN coalesce(t.pending, '[]')
 				ELSE (SELECT coalesce(jsonb_agg(o ORDER BY n), '[]') FROM jsonb_array_elements(t.pending) WITH ORDINALITY e(o, n)
-					WHERE verb <> o->>'op' AND NOT (verb = 'move' AND o->>'op' = 'touch')) END || op WHERE key = id;
+					WHERE verb <> o->>'op') END || op WHERE key = id;
 		ELSE
 			RETURN;
 		END IF;
@@ -194,9 +196,9 @@ DECLARE
 	op    jsonb := due_of(delay, at);
 	wrong text := CASE WHEN (url IS NULL) = (kind IS NULL) THEN 'url, kind: pass one of them'
 		WHEN kind IS NOT NULL AND (method IS NOT NULL OR headers IS NOT NULL OR body_bytes IS NOT NULL) THEN 'kind: takes no method, headers and body_bytes'
-		WHEN method NOT IN ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS') THEN 'method: must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
+		WHEN method COLLATE "C" NOT IN ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS') THEN 'method: must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
 		WHEN body IS NOT NULL AND body_bytes IS NOT NULL THEN 'body, body_bytes: pass one of them'
-		WHEN coalesce(priority, '') NOT IN ('high', 'normal', 'low') THEN 'priority: must be high, normal or low'
+		WHEN coalesce(priority, '') COLLATE "C" NOT IN ('high', 'normal', 'low') THEN 'priority: must be high, normal or low'
 		WHEN min_backoff > max_backoff THEN 'max_backoff: must not be shorter than min_backoff'
 		WHEN max_attempts NOT BETWEEN 0 AND 100000 THEN 'max_attempts: must be between 0 (no limit) and 100000' END;
 BEGIN
@@ -205,30 +207,30 @@ BEGIN
 	ELSIF octet_length(body::text) > 1048576 OR octet_length(body_bytes) > 1048576 THEN
 		PERFORM refuse('FL004', 'body: must have at most 1 MiB');
 	END IF;
-	PERFORM check_url('url', url), check_url('on_dead', nullif(on_dead, '')), check_name('queue', queue, 256), check_name('kind', coalesce(kind, 'none'), 128),
-		check_headers(headers), check_labels(labels);
+	PERFORM check_url('url', url COLLATE "C"), check_url('on_dead', nullif(on_dead COLLATE "C", '')), check_name('queue', queue COLLATE "C", 256),
+		check_name('kind', coalesce(kind, 'none') COLLATE "C", 128), check_headers(headers), check_labels(labels);
 	op := op || jsonb_strip_nulls(jsonb_build_object('op', 'put', 'url', url, 'method', method, 'headers', headers, 'kind', kind, 'queue', queue,
 		'priority', priority, 'labels', labels, 'body', CASE WHEN jsonb_typeof(body) <> 'null' THEN body::text END, 'bytes', encode(body_bytes, 'base64'),
 		'maxattempts', max_attempts, 'ondead', on_dead,
 		'timeout', nanoseconds('timeout', timeout, '1 ms', '1 hour'), 'expireafter', nanoseconds('expire_after', expire_after, '0', '36500 days'),
 		'minbackoff', nanoseconds('min_backoff', min_backoff, '1 ms', '36500 days'), 'maxbackoff', nanoseconds('max_backoff', max_backoff, '1 ms', '36500 days'),
 		'maxage', nanoseconds('max_age', max_age, '0', '36500 days')));
-	RETURN (SELECT o.op->>'id' FROM operate(namespace, name, op) o);
+	RETURN (SELECT o.op->>'id' FROM operate(namespace COLLATE "C", name COLLATE "C", op) o);
 END $$;
 
 -- cancel cancels a task, and returns the state that it had. If it was running, no
 -- retry follows the attempt.
 CREATE OR REPLACE FUNCTION cancel(name text, namespace text DEFAULT 'default') RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-	SELECT state FROM operate(namespace, name, '{"op": "cancel"}'::jsonb)
+	SELECT state FROM operate(namespace COLLATE "C", name COLLATE "C", '{"op": "cancel"}'::jsonb)
 $$;
 
 -- move changes the due time of a task that waits, and returns the state that it had.
 CREATE OR REPLACE FUNCTION move(name text, delay interval DEFAULT NULL, at timestamptz DEFAULT NULL, namespace text DEFAULT 'default') RETURNS text
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-	SELECT state FROM operate(namespace, name, due_of(delay, at) || '{"op": "move"}'::jsonb)
+	SELECT state FROM operate(namespace COLLATE "C", name COLLATE "C", due_of(delay, at) || '{"op": "move"}'::jsonb)
 $$;
 
 -- touch restarts the delay of a task that waits, and returns the state that it had.
 CREATE OR REPLACE FUNCTION touch(name text, namespace text DEFAULT 'default') RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-	SELECT state FROM operate(namespace, name, '{"op": "touch"}'::jsonb)
+	SELECT state FROM operate(namespace COLLATE "C", name COLLATE "C", '{"op": "touch"}'::jsonb)
 $$;
