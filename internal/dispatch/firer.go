@@ -54,7 +54,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 			d.planner.Answered(f.Key)
 		}
 		for _, r := range replies {
-			forNow := errors.Is(r.Err, task.ErrFull) || errors.Is(r.Err, task.ErrUnavailable) // not because of the schedule
+			forNow := (errors.Is(r.Err, task.ErrFull) || errors.Is(r.Err, task.ErrUnavailable)) && !errors.As(r.Err, new(*task.LockedError)) // not because of the schedule
 			if some = some || !forNow; r.Err == nil {
 				// A hint has reported the occurrence, which may have begun
 				// already.

@@ -79,7 +79,7 @@ func (m *Member) accept(i int, g LeaseReply, sent time.Time) {
 		return
 	}
 	h := m.owned[i].Load()
-	fresh := h == nil || h.ID != g.Owner
+	fresh := h == nil || h.ID != g.Owner || !h.holds(m.instant(time.Now())) // see renewed
 	if fresh {
 		m.disown(i, claimState{})
 		h = &Owned{Shard: i, ID: g.Owner}
@@ -99,12 +99,29 @@ func (m *Member) extend(h *Owned, sent time.Time) {
 	m.listed(h.Shard, true)
 }
 
+// Doubt ends all leases in this process, so that it acquires its shards again. Any goroutine
+// may call it.
+func (m *Member) Doubt() {
+	for i := range m.owned {
+		if h := m.owned[i].Load(); h != nil {
+			h.until.Store(&instant{}) // see disownExpired
+		}
+	}
+}
+
 // listed records whether the registry may have this process as the owner of shard i.
 func (m *Member) listed(i int, may bool) { m.states[i].listed = may && m.config.BeatRenews }
 
-// renewed records what a heartbeat that was sent at sent did to the leases.
+// renewed records what a heartbeat that was sent at sent did to the leases. If they have
+// moved, the registry can have lost changes, so that it lists shards again that this process
+// has given up.
 func (m *Member) renewed(found Found, sent time.Time) {
 	now := m.instant(time.Now())
+	for i := range m.states {
+		if found == Moved {
+			m.listed(i, true)
+		}
+	}
 	for _, h := range m.all() {
 		switch {
 		case found == Moved:

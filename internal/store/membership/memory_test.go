@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type memory struct {
 	sums   map[string][]byte // published
 	lapsed map[string]bool   // processes that lost a shard since their last heartbeat, if renews
 	moved  map[string]bool   // processes whose next heartbeat finds a crash of the registry, if renews
+	copied []held            // see rollback
 	next   int
 }
 
@@ -310,6 +312,29 @@ func (m *memory) crash() {
 	for _, p := range m.peers {
 		m.moved[p.Process()] = true
 	}
+}
+
+// rollback undoes the changes of owners since a copy was made, as a failover can, and the
+// heartbeats of all nodes find it.
+func (m *memory) rollback() {
+	m.mu.Lock()
+	copied := m.copied
+	m.mu.Unlock()
+	if m.crash(); copied != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		copy(m.leases, copied)
+		for i := range m.leases {
+			m.leases[i].until = m.nowLocked().Add(lease)
+		}
+	}
+}
+
+// copies makes a copy for rollback.
+func (m *memory) copies() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.copied = slices.Clone(m.leases)
 }
 
 // step sets the registry's clock.

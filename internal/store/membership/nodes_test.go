@@ -20,9 +20,9 @@ var silent = slog.New(slog.DiscardHandler)
 // and stand still, replies are late, the network is cut and the registry's clock is
 // set. After the last fault each shard has an owner again.
 func TestAtMostOneNodeActsAsTheOwnerOfAShard(t *testing.T) {
-	first, seeds := 0, 300
+	first, seeds := 0, 600
 	if testing.Short() {
-		first, seeds = 165, 4
+		first, seeds = 102, 4
 	}
 	for seed := first; seed < first+seeds; seed++ {
 		for _, renews := range []bool{false, true} {
@@ -88,8 +88,12 @@ func faults(t *testing.T, r *rand.Rand, renews bool) {
 			n.link.mu.Unlock()
 		case k == 7:
 			m.step(-time.Duration(r.IntN(int(2 * lease))))
-		case k == 9:
+		case k == 9 && r.IntN(2) == 0:
 			m.crash()
+		case k == 9 && renews:
+			m.rollback()
+			time.Sleep(2 * lease) // until then two nodes may act
+			m.copies()
 		case k == 10 && len(barred) < 2:
 			n := nodes[pick(nodes)]
 			n.link.setBarred(true)

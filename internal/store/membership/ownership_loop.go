@@ -115,6 +115,7 @@ func (m *Member) step(ctx context.Context, eager bool) time.Time {
 	if m.config.Closed() {
 		for i := range m.states { // without a call, because the registry is another store's
 			m.disown(i, claimState{})
+			m.listed(i, true)
 		}
 		m.nextBeat = time.Time{}
 		return now.Add(m.config.Heartbeat)

@@ -855,3 +855,20 @@ func TestTheOwnerAppliesOperations(t *testing.T) {
 	applied(101)
 	f.checkCounts()
 }
+
+// A poll that cannot read the settings has not read the news.
+func TestAFailureToReadTheSettingsSkipsNoNews(t *testing.T) {
+	f := openFunctions(t)
+	fatal.If(t, f.poll(t.Context()))
+	f.ask("put('a', 'https://x.example/', delay => '1 h')")
+	sql := runs(t, f.config.URL)
+	sql("INSERT INTO setting (field, value) VALUES ('1//damaged', '{'); UPDATE version SET settings = 'other'")
+	if err := f.poll(t.Context()); err == nil {
+		t.Fatal("damaged settings were read")
+	}
+	sql("DELETE FROM setting WHERE field = '1//damaged'")
+	fatal.If(t, f.poll(t.Context()))
+	if keys, _ := f.unapplied.Take(); len(keys) != 1 {
+		t.Errorf("%v have pending operations", keys)
+	}
+}

@@ -53,6 +53,9 @@ func (s *Store) compare(found string, err error) error {
 		err = fmt.Errorf("%w: the schema %s has the identity %q", task.ErrStoreReplaced, s.schema, found)
 	}
 	if s.lost.Swap(&err) == nil {
+		if s.member != nil {
+			s.member.Doubt() // polls leave out their news until it is open again
+		}
 		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "identity", s.id, "reason", err)
 	}
 	return err
@@ -70,15 +73,19 @@ func (s *Store) isLost() error {
 // waits for the disk or a standby.
 const rollbackBeats = 10
 
-// noteRollback counts a rollback if the newest heartbeat in the store is rollbackBeats
-// older than the last one of this process. Then this process acquires its shards again,
-// and so reads the lanes.
-func (r registry) noteRollback(found membership.Roster, now task.Millis) {
-	newest := task.Millis(0)
+// noteRollback counts a rollback if the last heartbeat of this process in the store is
+// rollbackBeats older than the one that it made. Then this process acquires its shards
+// again, and so reads the lanes.
+func (r registry) noteRollback(found membership.Roster, process string, now task.Millis) {
+	kept := task.Millis(0) // of any process, if the store has lost this one
 	for _, n := range found {
-		newest = max(newest, n.Beat)
+		if n.About.Process() == process {
+			kept = n.Beat
+			break
+		}
+		kept = max(kept, n.Beat)
 	}
-	by := r.beaten.Sub(newest)
+	by := r.beaten.Sub(kept)
 	if by < rollbackBeats*r.heartbeat() || now < r.beaten { // the clock was set back
 		return
 	}

@@ -37,6 +37,7 @@ func (m *medium) locked(ctx context.Context, st *step) error {
 	case st.Kind == store.Extension: // its holder tries again later
 	case st.Kind == store.Settlement && applies: // and so does applyAll
 	case st.Kind == store.Fire && m.met.Has(st.Key): // those that are fired with it have waited before
+		m.met.Add(st.Key)
 	case waited < most:
 		return nil
 	case st.Kind == store.Fire:

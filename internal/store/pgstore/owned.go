@@ -96,7 +96,11 @@ func (s *Store) readOwned(ctx context.Context, owned []*membership.Owned) error 
 		return err
 	}
 	for part := range slices.Chunk(owned, max(s.atOnce, 1)) {
-		heads, err := s.heads(ctx, numbersOf(part), math.MaxInt64)
+		var heads []head
+		err := within(ctx, func(ctx context.Context) (err error) {
+			heads, err = s.heads(ctx, numbersOf(part), math.MaxInt64)
+			return err
+		})
 		if err != nil {
 			s.atOnce /= 2 // a statement for all can last too long
 			return err

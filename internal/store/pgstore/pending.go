@@ -83,7 +83,7 @@ func (s *Store) Settle(ctx context.Context) error {
 		})
 		for err == nil {
 			var keys []string
-			if keys, err = s.pendingIn(ctx, nil, sqltask.MaxRows); len(keys) == 0 {
+			if keys, err = s.pendingIn(ctx, nil, nil, sqltask.MaxRows); len(keys) == 0 {
 				break
 			}
 			page := sqltask.NewUnapplied()
@@ -98,7 +98,7 @@ func (s *Store) Settle(ctx context.Context) error {
 
 // surveyPending finds tasks with pending operations in shards, and notes if there are more.
 func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
-	keys, err := s.pendingIn(ctx, shards, sqltask.MaxUnapplied+1)
+	keys, err := s.pendingIn(ctx, shards, s.unapplied.Known(), sqltask.MaxUnapplied+1)
 	if err != nil {
 		s.unapplied.Omit()
 	}
@@ -107,8 +107,9 @@ func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
 	return err
 }
 
-// pendingIn returns at most limit tasks with pending operations in shards, nil for all. By
-// the order, the planner takes the small index even if it has no statistics.
-func (s *Store) pendingIn(ctx context.Context, shards []int16, limit int) ([]string, error) {
-	return query(ctx, s, pgx.RowTo[string], "SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL ORDER BY shard LIMIT $2", shards, limit)
+// pendingIn returns at most limit tasks with pending operations in shards, nil for all, that
+// are not known. By the order, the planner takes the small index even if it has no statistics.
+func (s *Store) pendingIn(ctx context.Context, shards []int16, known []string, limit int) ([]string, error) {
+	return query(ctx, s, pgx.RowTo[string], `SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL
+		AND NOT EXISTS (SELECT FROM unnest($3::text[]) k WHERE k = key) ORDER BY shard LIMIT $2`, shards, limit, known)
 }

@@ -20,9 +20,11 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 		replies := make([]store.PermitReply, len(asks))
 		for i, a := range asks {
 			var hints []string
-			err := pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) (err error) {
-				replies[i], hints, err = s.ask(ctx, tx, a)
-				return err
+			err := within(ctx, func(ctx context.Context) error {
+				return pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) (err error) {
+					replies[i], hints, err = s.ask(ctx, tx, a)
+					return err
+				})
 			})
 			if err != nil {
 				replies[i] = store.PermitReply{Err: failure(err)}

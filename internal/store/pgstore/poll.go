@@ -115,10 +115,10 @@ func (s *Store) poll(ctx context.Context) error {
 	if err = s.answered(reply, err); err != nil {
 		return err
 	}
-	if s.node.Load() == name { // else it has left out news of an unclear write: see write
+	if err = note(); err == nil && s.node.Load() == name { // else it has left out news of an unclear write: see write
 		s.last = next
 	}
-	return note()
+	return err
 }
 
 // worked records that this node has work, so that it polls more often.
@@ -176,6 +176,7 @@ func (s *Store) pollAll(ctx context.Context) {
 		if err != nil {
 			s.absent.Store(&err)
 			pause(ctx, pollBusy)
+			s.wakePoll() // what woke this one is not read
 		}
 	}
 }

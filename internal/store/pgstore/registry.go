@@ -43,19 +43,22 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 		}
 		fallthrough
 	default:
+		before, recovery := r.recovery, ""
 		err = r.locked(ctx, func(tx pgx.Tx) error {
-			before := r.recovery
-			if err := tx.QueryRow(ctx, "SELECT id FROM foliot.recovery", r.schema).Scan(&r.recovery); err != nil {
+			if err := tx.QueryRow(ctx, "SELECT id FROM foliot.recovery", r.schema).Scan(&recovery); err != nil {
 				return err
 			}
 			return r.changeNodes(ctx, tx, func(list membership.Roster, now task.Millis) membership.Roster {
 				all, n.Found = list.Beat(mode, self, silence, r.lease, now)
-				if n.Now = now; n.Found == 0 && r.recovery != before {
+				if n.Now = now; n.Found == 0 && recovery != before {
 					n.Found = membership.Moved
 				}
 				return all
 			})
 		})
+		if r.recovery = recovery; err != nil { // it may have been made, and then its reply that leases have moved is lost
+			r.recovery = ""
+		}
 	}
 	if err == nil && mode <= membership.Leave {
 		r.beaten = n.Now
@@ -110,7 +113,7 @@ func (r registry) renew(ctx context.Context, self *membership.Peer) (all members
 	if err = json.Unmarshal(data, &all); err != nil {
 		return nil, now, err
 	}
-	r.noteRollback(all, now)
+	r.noteRollback(all, self.Process(), now)
 	if !renewed || recovery != r.recovery {
 		return nil, now, nil
 	}

@@ -88,7 +88,18 @@ func TestATakeoverEndsALease(t *testing.T) {
 	fatal.If(t, err)
 	beat(0, membership.Moved)
 	beat(0, 0)
+	for _, sql := range []string{ // the heartbeat that finds a crash fails
+		"CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING MESSAGE = ''failed''; END'",
+		"CREATE TRIGGER fails BEFORE INSERT ON node EXECUTE FUNCTION fail()",
+	} {
+		runs(t, all[1].config.URL)(sql)
+	}
+	if _, err := all[1].Beat(t.Context(), membership.Alive, peers[1], 3*time.Second); err == nil {
+		t.Error("a heartbeat did not fail")
+	}
+	runs(t, all[1].config.URL)("DROP TRIGGER fails ON node")
 	beat(1, membership.Moved)
+	beat(1, 0)
 }
 
 // A heartbeat looks for the oldest snapshot now and then.

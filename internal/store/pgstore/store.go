@@ -144,8 +144,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.together.Undid = func(err error) bool { return !unclear(err) }
 	s.together.Go, s.together.Alone = s.working.Go, byItself
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
-	s.quotas.CountAll = func(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
-		return s.readCounts(ctx, s.pool)
+	s.quotas.CountAll = func(ctx context.Context) (all map[task.QueueKey]task.Counts, err error) {
+		err = within(ctx, func(ctx context.Context) error {
+			all, err = s.readCounts(ctx, s.pool)
+			return err
+		})
+		return all, err
 	}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	err = s.connect(ctx, conns, path)

@@ -184,7 +184,8 @@ type Unapplied struct {
 	keys    []string   // each once; the last one is the first to be taken
 	fresh   int        // the last ones of keys, which were not deferred
 	has     map[string]bool
-	omitted bool // there were too many
+	omitted bool      // there were too many
+	looked  time.Time // when Take last reported that
 }
 
 // NewUnapplied returns an Unapplied without tasks.
@@ -238,11 +239,15 @@ func (u *Unapplied) Omit() {
 }
 
 // Take removes and returns some tasks, deferred ones apart, because they can be locked. If
-// there are none, it reports once whether some were omitted: then the caller must look for
-// them.
+// there is room, it reports instead that some were omitted, once a second while others are
+// deferred: then the caller must look for those that are not Known.
 func (u *Unapplied) Take() (keys []task.Key, omitted bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.omitted && u.fresh == 0 && (len(u.keys) == 0 || len(u.keys) < MaxUnapplied/2 && time.Since(u.looked) > time.Second) {
+		u.omitted, u.looked = false, time.Now()
+		return nil, true
+	}
 	for deferred := u.fresh == 0; len(u.keys) > 0 && len(keys) < MaxRows && (deferred || u.fresh > 0); {
 		last := len(u.keys) - 1
 		delete(u.has, u.keys[last])
@@ -251,8 +256,12 @@ func (u *Unapplied) Take() (keys []task.Key, omitted bool) {
 		}
 		u.keys, u.fresh = u.keys[:last], max(u.fresh-1, 0)
 	}
-	if len(keys) == 0 {
-		omitted, u.omitted = u.omitted, false
-	}
-	return keys, omitted
+	return keys, false
+}
+
+// Known returns the tasks that Take has still to return.
+func (u *Unapplied) Known() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.keys)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/task"
@@ -49,6 +51,26 @@ func TestTheNewestTasksAreTakenFirst(t *testing.T) {
 			t.Errorf("%v were taken, not %s", keys, want)
 		}
 	}
+}
+
+// A task that stays locked, or is damaged, is deferred again and again. The caller looks for
+// omitted ones all the same, now and then.
+func TestADeferredTaskHidesNoOmittedOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUnapplied()
+		for range 3 {
+			u.Defer("default/locked")
+			u.Omit()
+			if keys, omitted := u.Take(); len(keys) > 0 || !omitted || !slices.Equal(u.Known(), []string{"default/locked"}) {
+				t.Errorf("%v were taken, and %v are known", keys, u.Known())
+			}
+			u.Omit()
+			if keys, omitted := u.Take(); len(keys) != 1 || omitted {
+				t.Errorf("%v were taken", keys)
+			}
+			time.Sleep(time.Second + 1)
+		}
+	})
 }
 
 // An operation that no function has written must not hide the task.
