@@ -70,14 +70,17 @@ func (s *Store) sendAll(ctx context.Context) {
 func (s *Store) listenAll(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.listen(ctx)
-		s.listeners.hears.Store(false)
+		heard, wait := s.listeners.hears.Swap(false), time.Second
 		if ctx.Err() == nil {
 			if s.pooled && errors.Is(err, errDeaf) {
 				s.config.Logger.Info("a pooler drops the messages of the other nodes: tasks that they create for now can be late by 1.1 s", "reason", err)
 				return
 			}
 			s.failures.Note("listen to the other nodes", err)
-			pause(ctx, time.Second)
+			if errors.Is(err, errDeaf) && !heard { // so the next connection is likely to be deaf too
+				wait = probeEvery
+			}
+			pause(ctx, wait)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func Idle(ctx context.Context, t *harness.Run) {
 	const nodes = 3
 	n := t.PrepareNodes(".", nodes, strings.Replace(s.URL(), "postgres@", "node@", 1))
 	n.StartAll(ctx)
-	harness.Pause(ctx, 15*time.Second) // until they poll rarely
+	harness.Pause(ctx, 40*time.Second) // until they rest
 	read := func() (wal, statements, transactions int) {
 		const sql = `SELECT (pg_current_wal_lsn() - '0/0')::bigint, sum(calls)::bigint, (SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()) FROM pg_stat_statements`
 		harness.OK(fmt.Sscanf(strings.ReplaceAll(psql(ctx, s, sql), "|", " "), "%d %d %d", &wal, &statements, &transactions))
