@@ -91,8 +91,14 @@ type scheduler struct {
 
 func (s scheduler) within(ctx context.Context) context.Context { return pgstore.Within(ctx, s.tx) }
 
-// uncommitted removes the durability from results, because the COMMIT decides.
-func uncommitted(results []foliot.Result, err error) ([]foliot.Result, error) {
+// uncommitted removes the durability from a result, because the COMMIT decides.
+func uncommitted(i foliot.Info, err error) (foliot.Info, error) {
+	i.Durability = ""
+	return i, err
+}
+
+// allUncommitted is uncommitted for each of results.
+func allUncommitted(results []foliot.Result, err error) ([]foliot.Result, error) {
 	for i := range results {
 		results[i].Info.Durability = ""
 	}
@@ -100,11 +106,11 @@ func uncommitted(results []foliot.Result, err error) ([]foliot.Result, error) {
 }
 
 func (s scheduler) CreateMany(ctx context.Context, items []foliot.Item) ([]foliot.Result, error) {
-	return uncommitted(s.Node.CreateMany(s.within(ctx), items))
+	return allUncommitted(s.Node.CreateMany(s.within(ctx), items))
 }
 
 func (s scheduler) PutMany(ctx context.Context, items []foliot.Item) ([]foliot.Result, error) {
-	return uncommitted(s.Node.PutMany(s.within(ctx), items))
+	return allUncommitted(s.Node.PutMany(s.within(ctx), items))
 }
 
 func (s scheduler) CancelMany(ctx context.Context, names []string) ([]foliot.CancelResult, error) {
@@ -112,15 +118,11 @@ func (s scheduler) CancelMany(ctx context.Context, names []string) ([]foliot.Can
 }
 
 func (s scheduler) Move(ctx context.Context, name string, w foliot.When) (foliot.Info, error) {
-	i, err := s.Node.Move(s.within(ctx), name, w)
-	i.Durability = ""
-	return i, err
+	return uncommitted(s.Node.Move(s.within(ctx), name, w))
 }
 
 func (s scheduler) Touch(ctx context.Context, name string) (foliot.Info, error) {
-	i, err := s.Node.Touch(s.within(ctx), name)
-	i.Durability = ""
-	return i, err
+	return uncommitted(s.Node.Touch(s.within(ctx), name))
 }
 
 func (s scheduler) Cancel(ctx context.Context, name string) (foliot.Cancelled, error) {
@@ -128,9 +130,7 @@ func (s scheduler) Cancel(ctx context.Context, name string) (foliot.Cancelled, e
 }
 
 func (s scheduler) Retry(ctx context.Context, name string) (foliot.Info, error) {
-	i, err := s.Node.Retry(s.within(ctx), name)
-	i.Durability = ""
-	return i, err
+	return uncommitted(s.Node.Retry(s.within(ctx), name))
 }
 
 func (s scheduler) Get(ctx context.Context, name string) (foliot.Info, error) {

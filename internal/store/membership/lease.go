@@ -116,12 +116,12 @@ func (m *Member) listed(i int, may bool) { m.states[i].listed = may && m.config.
 // moved, the registry can have lost changes, so that it lists shards again that this process
 // has given up.
 func (m *Member) renewed(found Found, sent time.Time) {
-	now := m.instant(time.Now())
-	for i := range m.states {
-		if found == Moved {
+	if found == Moved {
+		for i := range m.states {
 			m.listed(i, true)
 		}
 	}
+	now := m.instant(time.Now())
 	for _, h := range m.all() {
 		switch {
 		case found == Moved:
