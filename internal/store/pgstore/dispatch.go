@@ -83,33 +83,34 @@ func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int,
 	if all {
 		size = 4 // shards, because dead rows at the head can be too many for one statement
 	}
-	var found []string
+	var keys []task.Key
+	some := false
 	for part := range slices.Chunk(numbers, size) {
-		some, err := query(ctx, s, pgx.RowTo[string], sql, part, int64(now), limit, int64(from))
+		found, err := query(ctx, s, pgx.RowTo[string], sql, part, int64(now), limit-len(keys), int64(from))
 		if err != nil {
 			return 0, false, err
 		}
-		if found = append(found, some...); len(found) > limit {
+		some = some || len(found) > 0
+		for _, text := range found {
+			if text == "" { // there is a later lease
+				continue
+			}
+			k, err := sqltask.ParseKey(text)
+			if err != nil {
+				return 0, false, err
+			}
+			keys = append(keys, k)
+		}
+		if len(keys) == limit {
 			break
 		}
-	}
-	keys := make([]task.Key, 0, len(found))
-	for _, text := range found {
-		if text == "" {
-			continue
-		}
-		k, err := sqltask.ParseKey(text)
-		if err != nil {
-			return 0, false, err
-		}
-		keys = append(keys, k)
 	}
 	left, err := kernel.Retire(keys, how, func(steps []store.Step) ([]store.Reply, error) { return s.transit(ctx, now, steps) }, s.failures.Note)
 	if how.Kind == store.Reaping && len(left) > 0 && s.config.OnReap != nil {
 		s.config.OnReap(left)
 	}
 	if err == nil && len(left) == len(keys) && len(keys) < limit {
-		l.from, l.some = now.Add(-lateWrite), len(found) > 0
+		l.from, l.some = now.Add(-lateWrite), some
 		if all {
 			l.all = at
 		}

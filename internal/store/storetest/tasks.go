@@ -92,6 +92,21 @@ var taskCases = []testCase{
 		},
 	},
 	{
+		"a call of Reap or Sweep has a limit",
+		"Each changes at most as many tasks as asked, in however many shards they lie, and calls until 0 reach all.",
+		func(f *fixture) {
+			const many = 100
+			for i := range many {
+				f.claim(start, f.create(fmt.Sprint(i), at(start)), "token")
+			}
+			f.reap(start.Add(time.Hour), many)
+			for i := range many {
+				f.must(start, task.Cancel{Key: tasktest.Key(fmt.Sprint(i))})
+			}
+			f.sweep(start.Add(Policy.KeepFinished), many)
+		},
+	},
+	{
 		"a running task can be patched",
 		"Patch and settlement of one record do not undo each other: the lease, the new lane and the new body all stay.",
 		func(f *fixture) {
@@ -168,7 +183,7 @@ func idem(k, request string) *task.Idempotency {
 // want of them.
 func (f *fixture) reap(now task.Millis, want int) {
 	f.Helper()
-	got, err := drainCount(func() (int, error) { return f.store.(store.Reaper).Reap(f.Context(), now, 100) })
+	got, err := drainLimited(33, func() (int, error) { return f.store.(store.Reaper).Reap(f.Context(), now, 33) })
 	if err != nil || got != want {
 		f.Fatalf("Reap at start+%d took back %d leases, error %v, want %d", now-start, got, err, want)
 	}
@@ -178,7 +193,7 @@ func (f *fixture) reap(now task.Millis, want int) {
 // there were want of them.
 func (f *fixture) sweep(now task.Millis, want int) {
 	f.Helper()
-	got, err := drainCount(func() (int, error) { return f.store.Sweep(f.Context(), now, 100) })
+	got, err := drainLimited(33, func() (int, error) { return f.store.Sweep(f.Context(), now, 33) })
 	if err != nil || got != want {
 		f.Fatalf("Sweep at start+%d removed %d records, error %v, want %d", now-start, got, err, want)
 	}
