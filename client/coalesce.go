@@ -169,7 +169,7 @@ func (co *coalescer) run(ctx context.Context, b *batch) {
 
 // exchange sends several calls in one request, and passes each its outcome.
 func (co *coalescer) exchange(ctx context.Context, calls []*pending) {
-	var reply batchReply
+	var reply convert.BatchReply
 	c := &conn.Call{Op: "send a batch", Method: http.MethodPost, Path: "/tasks/batch", Body: bodyOf(calls), Into: &reply}
 	_, err := co.conn.try(ctx, c)
 	if n := len(reply.Results); err == nil && n != len(calls) {
@@ -269,11 +269,4 @@ func appendText(b []byte, s string) []byte {
 	}
 	text, _ := json.Marshal(s) // a string can always be encoded
 	return append(b, text...)
-}
-
-// batchReply is decoded without encoding/json.
-type batchReply wire.BatchReply
-
-func (r *batchReply) UnmarshalJSON(data []byte) error {
-	return convert.Unmarshal(data, (*wire.BatchReply)(r))
 }

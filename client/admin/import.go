@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,9 +43,9 @@ func (a *Client) Import(ctx context.Context, items []json.RawMessage) (results [
 	for i, item := range items {
 		parts[i] = item
 	}
-	body := append([]byte(`{"tasks":[`), bytes.Join(parts, []byte{','})...)
-	var reply wire.BatchReply
-	_, err = a.conn.Do(ctx, &conn.Call{Op: op, Method: http.MethodPost, Path: "/tasks/batch", Body: append(body, "]}"...), Into: &reply})
+	body := slices.Concat([]byte(`{"tasks":[`), bytes.Join(parts, []byte{','}), []byte(`]}`))
+	var reply convert.BatchReply
+	_, err = a.conn.Do(ctx, &conn.Call{Op: op, Method: http.MethodPost, Path: "/tasks/batch", Body: body, Into: &reply})
 	var e *client.Error
 	switch {
 	case len(items) == 1 && errors.As(err, &e) && e.Code != "" && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge):

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/internal/wire/fields"
 )
 
@@ -20,6 +21,14 @@ func Unmarshal[W any](data []byte, w *W) error {
 	}
 	v.SetZero()
 	return json.Unmarshal(data, w)
+}
+
+// BatchReply is wire.BatchReply, decoded by Unmarshal.
+type BatchReply wire.BatchReply
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *BatchReply) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, (*wire.BatchReply)(r))
 }
 
 // decoder decodes the value at the beginning of b into v and returns the rest. It
