@@ -55,6 +55,7 @@ func Connect(ctx context.Context, url string) (c Conn, err error) {
 func dial(ctx context.Context, settings *pgxpool.Config, path string) (c Conn, err error) {
 	one := settings.ConnConfig.Copy()
 	setMode(one, pgx.QueryExecModeCacheDescribe)
+	noticeVanished(one)
 	if settings.BeforeConnect != nil { // a program may set the password here
 		err = settings.BeforeConnect(ctx, one)
 	}
@@ -110,6 +111,7 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	if s.config.Pool != nil || !strings.Contains(s.config.URL, "pool_max_conns") {
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
 	}
+	noticeVanished(c.ConnConfig)
 	notice := c.ConnConfig.OnNotice
 	c.PingTimeout = time.Second // a server that stands still would keep its connections in the pool
 	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > pingAfter }
@@ -134,6 +136,21 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 // which clash behind a pooler.
 func setMode(c *pgx.ConnConfig, mode pgx.QueryExecMode) {
 	c.DefaultQueryExecMode, c.StatementCacheCapacity, c.DescriptionCacheCapacity = mode, 512, 512
+}
+
+// noticeVanished makes connections that break when the host of the server vanishes without
+// a word, as in many failovers of managed databases.
+func noticeVanished(c *pgx.ConnConfig) {
+	const after = 5 * time.Second
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
+			_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: after / 2, Interval: after / 5, Count: 3})
+			_ = endUnacknowledged(tcp, after)
+		}
+		return conn, err
+	}
 }
 
 // neverCancel makes connections that end without a cancel request. Otherwise pgx sends one
