@@ -315,7 +315,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/store/pgstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/permits", "internal/store/quota", "internal/store/serverclock", "internal/store/sqltask"},
-		tech: []string{"github.com/jackc/pgx/v5", "golang.org/x/sync"}, // a lock that a deadline ends
+		tech: []string{"github.com/jackc/pgx/v5", "golang.org/x/sync", "golang.org/x/sys"}, // a lock that a deadline ends; an option of TCP
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "each change is one transaction over records, leases, news and counts: the statements share their columns and connections",
 	},

@@ -66,5 +66,5 @@ func (e *expectation) keep(page []*task.Task) []*task.Task {
 type countError struct{ want, found int }
 
 func (e *countError) Error() string {
-	return fmt.Sprintf("%d tasks match, not %d: nothing was changed", e.found, e.want)
+	return fmt.Sprintf("the number of matching tasks is %d, not %d: nothing was changed", e.found, e.want)
 }

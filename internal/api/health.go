@@ -107,5 +107,6 @@ func (s *Server) root(w http.ResponseWriter, r *http.Request) {
   GET  /v1/tasks       list tasks
   GET  /openapi.json   all routes
   GET  /readyz         is the server ready?
+  GET  /docs/          all errors and how to go on
 `)
 }

@@ -78,7 +78,7 @@ func (s *Server) checkKind(r *request, spec *task.Spec) error {
 	if spec.Request.Kind == "" || n == nil || n.Kinds || s.cfg.Engine != nil && s.cfg.Engine.Handles(r.namespace) {
 		return nil
 	}
-	return refuse("kind_not_allowed", "work.kind", fmt.Sprintf("the namespace %q does not allow tasks with a kind: an operator can set kinds on it, if a program runs its tasks", r.namespace))
+	return refuse("kind_not_allowed", "work.kind", fmt.Sprintf("the namespace %q does not allow tasks with a kind: if a program runs its tasks, allow them with foliot namespace set --kinds", r.namespace))
 }
 
 // idempotency returns the key and the fingerprint by which the store recognises

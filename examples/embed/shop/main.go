@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/foliot/foliot"
@@ -20,7 +21,7 @@ type order struct{ ID string }
 var closeOrder = foliot.NewKind[order]("close-order")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, dir.Store("timers"), 10*time.Second); err != nil {
 		log.Fatal(err)

@@ -23,7 +23,8 @@ type namespaceLsCmd struct{}
 
 func (namespaceLsCmd) Help() string {
 	return `Lists namespaces. PENDING counts scheduled and running tasks, and schedules; its MAX is --max-pending. BYTES is the size of
-all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may be created per second.`
+all records; its MAX is --max-bytes. CREATES/S is the number of tasks that may be created per second.
+STATE also says if tasks of a kind are allowed (kinds).`
 }
 
 func (namespaceLsCmd) Run(ctx context.Context, con *console.Console, api *client.Client) error {
@@ -40,6 +41,9 @@ func namespaceRow(n *admin.Namespace) []string {
 	state := "active"
 	if n.Suspended {
 		state = "suspended"
+	}
+	if n.Kinds {
+		state += ", kinds"
 	}
 	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running + n.Schedules), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate, state}
 }

@@ -227,7 +227,7 @@ func (s *Store) reapAll() error {
 		err = errors.Join(s.watermark.setFailed(false), s.watermark.file.Sync())
 	}
 	if len(left) > 0 {
-		s.config.Logger.Info("the server took back tasks that were running when it stopped", "tasks", len(left))
+		s.config.Logger.Info("took back tasks that were running when the process stopped", "tasks", len(left))
 	}
 	if s.config.OnReap != nil {
 		s.config.OnReap(left)
