@@ -43,7 +43,7 @@ func (o *orders) create(ctx context.Context, name string, id int) error {
 
 func (o *orders) close(ctx context.Context, t *foliot.Task[orderToClose]) error {
 	return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "UPDATE orders SET closed = true WHERE id = $1", t.Args.ID); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE orders SET closed = true WHERE id = $1 AND NOT paid", t.Args.ID); err != nil {
 			return err
 		}
 		return postgres.Complete(ctx, tx) // the task is done if, and only if, the row is closed
@@ -61,7 +61,7 @@ func (o *orders) pay(ctx context.Context, name string, id int) error {
 		}
 		_, err := postgres.Tx(o.node, tx).Cancel(ctx, name)
 		if errors.Is(err, foliot.ErrEnded) || errors.Is(err, foliot.ErrNotFound) {
-			return nil // the reminder has already run
+			return nil // the order was closed before
 		}
 		return err
 	})

@@ -53,7 +53,7 @@ func check(n *engine.Node) error {
 //
 //	closeOrder.Handle(mux, func(ctx context.Context, t *foliot.Task[Order]) error {
 //		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-//			if _, err := tx.Exec(ctx, "UPDATE orders SET closed = true WHERE id = $1", t.Args.ID); err != nil {
+//			if _, err := tx.Exec(ctx, "UPDATE orders SET closed = true WHERE id = $1 AND NOT paid", t.Args.ID); err != nil {
 //				return err
 //			}
 //			return postgres.Complete(ctx, tx)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/foliot/foliot/internal/api/admission"
 	"github.com/foliot/foliot/internal/settings"
@@ -16,9 +17,31 @@ type boundStore struct {
 	Store
 	gate    *admission.Gate
 	changes *slog.Logger // gets a line for each change; nil: none
+
+	// patience is the longest wait for a change, 0 for no limit: the commits of a shared
+	// store can wait for hours for another server, but a reply must be written.
+	patience time.Duration
+}
+
+// sharedPatience is shorter than the time in which the server must write a reply.
+const sharedPatience = 50 * time.Second
+
+func (l *boundStore) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.patience == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, l.patience)
+}
+
+func (l *boundStore) Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error) {
+	ctx, stop := l.patient(ctx)
+	defer stop()
+	return l.Store.Configure(ctx, now, edits)
 }
 
 func (l *boundStore) Transit(ctx context.Context, now task.Millis, steps []store.Step) (replies []store.Reply, err error) {
+	ctx, stop := l.patient(ctx)
+	defer stop()
 	replies, err = l.Store.Transit(ctx, now, steps)
 	if l.changes != nil {
 		l.logChanges(ctx, steps, replies)

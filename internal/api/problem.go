@@ -50,8 +50,9 @@ var remedies = map[error]string{
 	settings.ErrFirstToken: `: send {"namespace": "*", "scope": "admin"}`,
 	settings.ErrLastToken: ": create another one first, or send force=true; after that, only a user of the data directory can create a new one, " +
 		"while the server is stopped",
-	admission.ErrBusy: ": retry later",
-	store.ErrLastNode: ": start or undrain another node first, or send force=true",
+	admission.ErrBusy:  ": retry later",
+	task.ErrNotDurable: ": it may have been made, so repeat it; the server's log has the reason",
+	store.ErrLastNode:  ": start or undrain another node first, or send force=true",
 }
 
 // problemOf returns the problem for err. An error that is not part of the
@@ -110,7 +111,9 @@ func problemOf(err error) wire.Problem {
 		p := newProblem("busy", busy.Error(), "")
 		p.Kind, p.Name = busy.What, busy.Name
 		return p
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
+		return newProblem("unavailable", "the store has not replied in time: a change may have been made, so repeat it", "")
+	case errors.Is(err, context.Canceled):
 		return newProblem("unavailable", "the request was cancelled before it ended", "")
 	}
 	for _, s := range sentinels {

@@ -188,6 +188,9 @@ func New(cfg Config, st Store) *Server {
 	}
 	s.gate = admission.New(turns)
 	s.store = &boundStore{Store: st, gate: s.gate}
+	if s.nodes != nil {
+		s.store.patience = sharedPatience
+	}
 	if s.cfg.LogChanges {
 		s.store.changes = s.cfg.Log // each change has a line
 	}

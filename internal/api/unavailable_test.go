@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
@@ -97,4 +98,30 @@ func TestAChangeThatIsNotDurableSaysHowManyReplicasConfirmedIt(t *testing.T) {
 	if p.Code != "durability_not_met" || !strings.Contains(p.Detail, "0 of 2 replicas confirmed it within 2s: repeat the request") || strings.Contains(string(r.body), "192.0.2.1") {
 		t.Errorf("%s", r.body)
 	}
+}
+
+// frozen is a store of several nodes whose changes wait until their context ends.
+type frozen struct {
+	*memstore.Store
+	cluster
+}
+
+type cluster struct{ store.Cluster }
+
+func (l frozen) Transit(ctx context.Context, _ task.Millis, _ []store.Step) ([]store.Reply, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A commit can wait for hours for a standby. The client gets a reply before the server
+// would close its connection.
+func TestAChangeThatIsNotConfirmedGetsAReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, kept := time.Now(), memstore.New(memstore.Config{})
+		s := &service{T: t, Server: api.New(api.Config{}, frozen{Store: kept}), store: kept}
+		s.do("POST", "/v1/tasks", hour).problem(503, "unavailable", "")
+		if took := time.Since(began); took >= time.Minute {
+			t.Errorf("the reply came after %v", took)
+		}
+	})
 }

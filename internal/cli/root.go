@@ -61,7 +61,7 @@ type cli struct {
 	Namespace admin.Namespace  `cmd:"" group:"admin" help:"Manage namespaces and their quotas."`
 	Cluster   admin.Cluster    `cmd:"" group:"admin" help:"Show and drain the servers that share a store."`
 	Redis     admin.Redis      `cmd:"" group:"admin" help:"Continue after a Redis has lost a part of the store."`
-	Postgres  admin.Postgres   `cmd:"" group:"admin" help:"Make the tables of a store in PostgreSQL."`
+	Postgres  admin.Postgres   `cmd:"" group:"admin" help:"Make the tables of a store in PostgreSQL, which foliot doctor postgres examines."`
 	Context   admin.Context    `cmd:"" group:"admin" help:"Name the servers that you call, and choose one."`
 	Audit     admin.Audit      `cmd:"" group:"admin" help:"Show the audit log."`
 	Apply     apply.Command    `cmd:"" group:"admin" help:"Make namespaces, queues and schedules equal to files."`

@@ -139,3 +139,17 @@ func TestEndedRecordsAreSwept(t *testing.T) {
 		}
 	})
 }
+
+func TestARecordThatCannotBeSweptDelaysNoOthers(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		left := 3 * janitorBatch
+		b.drain(b.t.Context(), "sweep", func(_ context.Context, _ task.Millis, limit int) (int, error) {
+			n := min(limit-1, left)
+			left -= n
+			return n, nil
+		}, nil)
+		if left > 0 {
+			t.Errorf("left: %d", left)
+		}
+	})
+}

@@ -35,8 +35,8 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 	}
 }
 
-// drain repeats work until it handles less than a full batch, and passes the number
-// of each batch to done, unless that is nil.
+// drain repeats work until it handles less than half of a batch, and passes the number of
+// each batch to done, unless that is nil. A batch is not full if some tasks fail.
 func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.Context, task.Millis, int) (int, error), done func(int)) {
 	for {
 		n, err := work(ctx, d.trusted(), janitorBatch)
@@ -47,7 +47,7 @@ func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.C
 			d.logFailure(ctx, name, err)
 			return
 		}
-		if n < janitorBatch || !pause(ctx, janitorPause) {
+		if n < janitorBatch/2 || !pause(ctx, janitorPause) {
 			return
 		}
 	}

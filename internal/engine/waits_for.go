@@ -30,7 +30,7 @@ var details = map[planner.Limit]string{
 	planner.LimitQuarantine:     "tasks like %[4]s may have ended the process, so one of them runs at a time",
 	planner.LimitSlots:          "the server has no free slot for attempts at %[3]s; foliot top shows more",
 	limitNode:                   "this server does not own the shard of %[4]s; ask the owner, which foliot cluster shards shows",
-	planner.LimitTurn:           "nothing holds %[4]s back: tasks that became due earlier or have a higher priority start first",
+	planner.LimitTurn:           "nothing holds %[4]s back: tasks that became due earlier or have a higher priority start first, and if the store refuses claims, the log has the reason",
 }
 
 // WaitsFor implements api.Engine, and returns nil if the task is not scheduled,

@@ -1,6 +1,7 @@
 package pgcheck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -50,7 +51,7 @@ func Examine(ctx context.Context, s pgstore.Config, clock string) ([]wire.Findin
 		check string
 		do    func() error
 	}{
-		{"server", func() error { return r.server(s.Durability) }},
+		{"server", func() error { return r.server(cmp.Or(pgstore.LevelOf(s.URL), s.Durability)) }},
 		{"clock", func() error { return r.clock(clock) }},
 		{"format", r.format},
 		{"snapshot", r.snapshots},
@@ -140,20 +141,22 @@ func (r *report) format() error {
 	err := r.c.QueryRow(r.ctx, `SELECT coalesce(array_agg(relname::text ORDER BY relname), '{}') FROM pg_class
 		WHERE relnamespace = $1::regnamespace AND relkind = 'r' AND relname <> 'meta' AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))`, r.c.Schema).Scan(&lacks)
 	if err == nil {
-		r.add("rights", len(lacks) == 0, "on the tables: %s", orElse(len(lacks) == 0, "all", fmt.Sprintf("some are missing on %v: GRANT ALL ON ALL TABLES IN SCHEMA %s", lacks, r.c.Schema)))
+		r.add("rights", len(lacks) == 0, "on the tables: %s", orElse(len(lacks) == 0, "all", fmt.Sprintf("some are missing on %v: GRANT ALL ON ALL TABLES IN SCHEMA %s TO %s", lacks, r.c.Schema, pgx.Identifier{r.c.Config().User}.Sanitize())))
 	}
 	return err
 }
 
 // snapshots names the transactions and slots that keep PostgreSQL from removing dead rows.
+// Like locks, it leaves out commits that wait for a standby: to end one would leave a commit
+// that is not replicated.
 func (r *report) snapshots() error {
 	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || pid || ', user ' || coalesce(usename, '?') || ', application ' || coalesce(application_name, '') || ', ' || coalesce(state, 'in an unknown state'),
 			(extract(epoch FROM clock_timestamp() - xact_start) * 1e9)::bigint AS age
-		FROM pg_stat_activity WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid() AND datname = current_database()
+		FROM pg_stat_activity WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid() AND datname = current_database() AND wait_event IS DISTINCT FROM 'SyncRep'
 		UNION ALL SELECT 'the prepared transaction ' || gid || ', which COMMIT PREPARED or ROLLBACK PREPARED ends', (extract(epoch FROM clock_timestamp() - prepared) * 1e9)::bigint FROM pg_prepared_xacts WHERE database = current_database()
 		UNION ALL SELECT 'the replication slot ' || slot_name || ', which no standby uses: pg_drop_replication_slot removes it', 3600000000000 FROM pg_replication_slots WHERE NOT active AND xmin IS NOT NULL
 		ORDER BY age DESC NULLS LAST LIMIT 3`)
-	return r.held(rows, err, "snapshot", longOpen, "the oldest transaction keeps all dead rows, which costs disk: end it, and set idle_in_transaction_session_timeout")
+	return r.held(rows, err, "snapshot", "no transaction is open", longOpen, "the oldest transaction keeps all dead rows, which costs disk: end it, and set idle_in_transaction_session_timeout")
 }
 
 // locks names the connections that hold up others at the tables.
@@ -161,12 +164,13 @@ func (r *report) locks() error {
 	rows, err := r.c.Query(r.ctx, `SELECT 'pid ' || w.pid || ' waits for ' || coalesce('pid ' || h.pid || ', user ' || coalesce(h.usename, '?') || ', application ' || coalesce(h.application_name, '') || ', ' || coalesce(h.state, 'in an unknown state'), 'a prepared transaction, which COMMIT PREPARED or ROLLBACK PREPARED ends'),
 			(extract(epoch FROM clock_timestamp() - CASE WHEN h.pid IS NULL THEN w.query_start ELSE h.xact_start END) * 1e9)::bigint AS age
 		FROM pg_stat_activity w CROSS JOIN unnest(pg_blocking_pids(w.pid)) b(pid) LEFT JOIN pg_stat_activity h ON h.pid = b.pid
-		WHERE w.pid IN (SELECT pid FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.relnamespace = $1::regnamespace) ORDER BY age DESC NULLS LAST LIMIT 3`, r.c.Schema)
-	return r.held(rows, err, "locks", time.Second, "changes of the locked tasks are refused with 409 locked: end the transaction, SELECT pg_terminate_backend(PID)")
+		WHERE w.pid IN (SELECT pid FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.relnamespace = $1::regnamespace) AND h.wait_event IS DISTINCT FROM 'SyncRep' ORDER BY age DESC NULLS LAST LIMIT 3`, r.c.Schema)
+	return r.held(rows, err, "locks", "no statement waits for a transaction", time.Second, "changes of the locked tasks are refused with 409 locked: end the transaction, SELECT pg_terminate_backend(PID)")
 }
 
-// held adds a finding for each row with a text and an age. An age from bound on is bad.
-func (r *report) held(rows pgx.Rows, err error, check string, bound time.Duration, remedy string) error {
+// held adds a finding for each row with a text and an age, or nothing if there is
+// no row. An age from bound on is bad.
+func (r *report) held(rows pgx.Rows, err error, check, nothing string, bound time.Duration, remedy string) error {
 	if err != nil {
 		return err
 	}
@@ -185,7 +189,7 @@ func (r *report) held(rows pgx.Rows, err error, check string, bound time.Duratio
 		return none, err
 	})
 	if err == nil && n == 0 {
-		r.add(check, true, "no transaction is open")
+		r.add(check, true, "%s", nothing)
 	}
 	return err
 }

@@ -238,7 +238,7 @@ func (c Patch) Apply(now Millis, old *Task, _ Facts) (Result, error) {
 	case !c.Only.Match(old):
 		return Result{}, ErrPrecondition
 	case old.State.Finished():
-		return Result{}, finished("patch", old)
+		return Result{}, finished("change", old)
 	case old.State == Running && (c.When != nil || c.Shift != 0):
 		return Result{}, &StateError{Op: "move", ID: old.ID, State: Running, Code: CodeRunning, Hint: "the due time cannot change while an attempt is running: wait for the end of the attempt, or replace the task"}
 	}

@@ -86,7 +86,7 @@ func (e *LockedError) Error() string {
 	if e.For > 0 {
 		age = fmt.Sprintf(", which began %v ago", e.For.Round(time.Millisecond))
 	}
-	return "an open transaction of another program has locked the task" + age + ": repeat the request after its end, or end it; foliot doctor postgres names it"
+	return "an open transaction has locked the task" + age + ": repeat the request after its end, or end it; foliot doctor postgres names it"
 }
 
 // Unwrap makes e an ErrUnavailable.
@@ -124,7 +124,7 @@ func (t *Task) exists() error { return &ExistsError{t.ID, t.State} }
 
 // StateError reports that the task's state does not allow the operation.
 type StateError struct {
-	Op    string // "touch", "run", "retry", "patch", "cancel", "claim"
+	Op    string // "touch", "run", "retry", "change", "move", "cancel", "claim"
 	ID    string // of the task
 	State State
 	Code  string // stable, for machines: one of the codes below

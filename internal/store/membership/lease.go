@@ -104,7 +104,7 @@ func (m *Member) extend(h *Owned, sent time.Time) {
 func (m *Member) Doubt() {
 	for i := range m.owned {
 		if h := m.owned[i].Load(); h != nil {
-			h.until.Store(&instant{}) // see disownExpired
+			h.end() // see disownExpired
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (m *Member) renewed(found Found, sent time.Time) {
 	for _, h := range m.all() {
 		switch {
 		case found == Moved:
-			h.until.Store(&instant{}) // see disownExpired
+			h.end() // see disownExpired
 		case found == stood && h.holds(now): // the store read nothing of a shard after its lease
 			m.extend(h, sent)
 		}

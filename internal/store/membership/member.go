@@ -28,6 +28,7 @@ type Owned struct {
 	Lowwater *lowwater.Set // the marks of its lanes
 
 	until atomic.Pointer[instant] // when it stops to act as the owner; nil means never
+	ended atomic.Bool             // the lease ended: see end
 	lost  func()                  // nil means that the store need not know
 }
 
@@ -42,8 +43,19 @@ func (m *Member) instant(t time.Time) instant {
 }
 
 func (o *Owned) holds(now instant) bool {
-	until := o.until.Load()
-	return until == nil || now.elapsed < until.elapsed && now.wall < until.wall
+	if until := o.until.Load(); until != nil && (now.elapsed >= until.elapsed || now.wall >= until.wall) {
+		o.end()
+	}
+	return !o.ended.Load()
+}
+
+// end ends a lease for good: no reply renews it, and a clock that is set back does not
+// bring it back. Without it the store may have read no news of the shard, so this process
+// must acquire it again.
+func (o *Owned) end() {
+	if o.until.Load() != nil {
+		o.ended.Store(true)
+	}
 }
 
 // Config describes this process to the other nodes, and connects it to the store.
@@ -189,7 +201,13 @@ func (m *Member) OthersLag() time.Duration { return time.Duration(m.lag.Load()) 
 // Owns returns shard i if this process owns it now, otherwise nil.
 func (m *Member) Owns(i int) *Owned {
 	h := m.owned[i].Load()
-	if h == nil || m.config.Closed() || !h.holds(m.instant(time.Now())) {
+	if h == nil {
+		return nil
+	}
+	if m.config.Closed() {
+		h.end()
+	}
+	if !h.holds(m.instant(time.Now())) {
 		return nil
 	}
 	return h
@@ -198,6 +216,7 @@ func (m *Member) Owns(i int) *Owned {
 // Held returns the shards that this process owns.
 func (m *Member) Held() []*Owned {
 	if m.config.Closed() {
+		m.Doubt()
 		return nil
 	}
 	all, now := make([]*Owned, 0, len(m.owned)), m.instant(time.Now())

@@ -276,11 +276,14 @@ func TestSumsAreWholeOrNotUsed(t *testing.T) {
 // A machine that sleeps stops its monotonic clock, and a wall clock can be set
 // back. A lease ends by the first of them.
 func TestALeaseEndsByEitherClock(t *testing.T) {
-	h := new(Owned)
-	h.until.Store(&instant{elapsed: 10, wall: 110})
 	for now, want := range map[instant]bool{{9, 109}: true, {10, 50}: false, {3, 110}: false, {10, 110}: false} {
+		h := new(Owned)
+		h.until.Store(&instant{elapsed: 10, wall: 110})
 		if h.holds(now) != want {
 			t.Errorf("at %+v: %v", now, !want)
+		}
+		if later := h.holds(instant{1, 1}); later != want {
+			t.Errorf("at %+v, and then both clocks are set back: %v", now, later)
 		}
 	}
 }

@@ -91,6 +91,9 @@ func (s *Store) poolOf(how commit) *pgxpool.Pool {
 	return s.pool
 }
 
+// confirming is the action of failures if commits wait for a standby.
+const confirming = "confirm changes"
+
 // apart uses a connection. If ctx ends, the use goes on, because a COMMIT must not be
 // cancelled: PostgreSQL would end its wait for a standby with a commit that is not
 // replicated. The context of use ends with the store, and if the server is silent for too
@@ -111,13 +114,21 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(co
 		defer end()
 		defer context.AfterFunc(s.closing, end)()
 		defer time.AfterFunc(s.silent, func() { // the server does not even end a statement
-			for pool == s.commits && s.awaitsStandby(ctx) && pause(ctx, s.silent) {
+			for pool == s.commits && s.awaitsStandby(ctx) {
+				s.failures.Note(confirming, errors.New("no synchronous standby answers: changes wait until one does"))
+				if !pause(ctx, s.silent) {
+					break
+				}
 			}
 			end()
 		}).Stop()
+		began := time.Now()
 		result, err := use(ctx, c)
 		if err != nil && ctx.Err() != nil {
 			err = errSilent
+		}
+		if err == nil && time.Since(began) > s.silent {
+			s.failures.Note(confirming, nil)
 		}
 		done <- outcome{result, err}
 	})

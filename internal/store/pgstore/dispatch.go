@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -79,7 +80,9 @@ func (s *Store) retire(ctx context.Context, l *look, now task.Millis, limit int,
 		return 0, false, nil
 	}
 	l.some = true
-	numbers, size := s.numbers(), max(len(s.numbers()), 1)
+	numbers := s.numbers()
+	rand.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] }) // a shard can have limit tasks that are locked
+	size := max(len(numbers), 1)
 	if all {
 		size = 4 // shards, because dead rows at the head can be too many for one statement
 	}

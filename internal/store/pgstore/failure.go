@@ -25,6 +25,7 @@ const (
 	stoodStill      = "25P03" // a transaction, on the side of the client
 	starting        = "57P03"
 	cancelled       = "57014" // by the client, or after statement_timeout
+	notAllowed      = "42501"
 )
 
 // code returns the SQLSTATE of an error, "" if it has none.
@@ -47,6 +48,8 @@ func failure(err error) error {
 		return fmt.Errorf("%w: PostgreSQL has no room left: %w", task.ErrFull, err)
 	case state == lockTimeout:
 		return &task.LockedError{}
+	case state == notAllowed:
+		return fmt.Errorf("%w: PostgreSQL: %w: %s", task.ErrUnavailable, err, remedies[notAllowed])
 	case away(err), state != "" && (strings.Contains("08 53 57", state[:2]) || state == readOnly || state == stoodStill):
 		return fmt.Errorf("%w: PostgreSQL: %w", task.ErrUnavailable, err)
 	}

@@ -856,7 +856,26 @@ func TestTheOwnerAppliesOperations(t *testing.T) {
 	f.checkCounts()
 }
 
-// A poll that cannot read the settings has not read the news.
+// Pending operations are in no lane, so no metric shows that they are late.
+func TestOperationsThatCannotBeWrittenAreReported(t *testing.T) {
+	url := migrated(t)
+	s, err := Open(t.Context(), Config{URL: url})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	c := client(t, s)
+	redistest.Until(t, "the shards are owned", func() bool { return len(s.numbers()) == s.shards })
+	sql := runs(t, url)
+	sql("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'permission denied' USING ERRCODE = '42501'; END $$; CREATE TRIGGER refuse BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()")
+	ask(t, c, "put('a', 'https://x.example/', delay => '1 h')")
+	redistest.Until(t, "the store reports it", func() bool {
+		err := s.Standing().Err
+		return errors.Is(err, task.ErrUnavailable) && strings.Contains(err.Error(), "grant the user")
+	})
+	sql("DROP TRIGGER refuse ON task")
+	redistest.Until(t, "the store works", func() bool { return s.Standing().Err == nil })
+}
+
+// A poll that cannot read the settings leaves pending operations to a later one.
 func TestAFailureToReadTheSettingsSkipsNoNews(t *testing.T) {
 	f := openFunctions(t)
 	fatal.If(t, f.poll(t.Context()))
@@ -868,6 +887,10 @@ func TestAFailureToReadTheSettingsSkipsNoNews(t *testing.T) {
 	}
 	sql("DELETE FROM setting WHERE field = '1//damaged'")
 	fatal.If(t, f.poll(t.Context()))
+	if keys, omitted := f.unapplied.Take(); len(keys) > 0 || !omitted { // older settings must not apply them
+		t.Fatalf("%v were taken", keys)
+	}
+	fatal.If(t, f.surveyPending(t.Context(), f.numbers()))
 	if keys, _ := f.unapplied.Take(); len(keys) != 1 {
 		t.Errorf("%v have pending operations", keys)
 	}

@@ -52,8 +52,8 @@ func (s *Store) sendAll(ctx context.Context) {
 				}
 			}
 			err := within(ctx, func(ctx context.Context) error {
-				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m) FROM unnest($2::text[]) m", s.channel, slices.Sorted(maps.Keys(seen)))
-				return err
+				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m), set_config('synchronous_commit', 'off', true) FROM unnest($2::text[]) m", s.channel, slices.Sorted(maps.Keys(seen)))
+				return err // without a wait for a standby
 			})
 			if ctx.Err() == nil {
 				s.failures.Note("notify the other nodes", err)

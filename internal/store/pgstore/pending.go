@@ -39,12 +39,16 @@ func (s *Store) applyAll(ctx context.Context) {
 		}
 		switch {
 		case err == nil:
+			s.unwritten.Store(nil)
 		case errors.As(err, new(*task.LockedError)):
 			select {
 			case <-s.unapplied.News:
 			case <-time.After(retryLocked):
 			case <-ctx.Done():
 			}
+		case errors.Is(failure(err), task.ErrUnavailable):
+			s.unwritten.Store(&err)
+			fallthrough
 		default:
 			pause(ctx, pollBusy)
 		}
@@ -83,7 +87,7 @@ func (s *Store) Settle(ctx context.Context) error {
 		})
 		for err == nil {
 			var keys []string
-			if keys, err = s.pendingIn(ctx, nil, nil, sqltask.MaxRows); len(keys) == 0 {
+			if keys, err = s.pendingIn(ctx, nil, sqltask.MaxRows); len(keys) == 0 {
 				break
 			}
 			page := sqltask.NewUnapplied()
@@ -98,7 +102,7 @@ func (s *Store) Settle(ctx context.Context) error {
 
 // surveyPending finds tasks with pending operations in shards, and notes if there are more.
 func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
-	keys, err := s.pendingIn(ctx, shards, s.unapplied.Known(), sqltask.MaxUnapplied+1)
+	keys, err := s.pendingIn(ctx, shards, 2*sqltask.MaxUnapplied+1) // half of them can be known
 	if err != nil {
 		s.unapplied.Omit()
 	}
@@ -107,9 +111,8 @@ func (s *Store) surveyPending(ctx context.Context, shards []int16) error {
 	return err
 }
 
-// pendingIn returns at most limit tasks with pending operations in shards, nil for all, that
-// are not known. By the order, the planner takes the small index even if it has no statistics.
-func (s *Store) pendingIn(ctx context.Context, shards []int16, known []string, limit int) ([]string, error) {
-	return query(ctx, s, pgx.RowTo[string], `SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL
-		AND NOT EXISTS (SELECT FROM unnest($3::text[]) k WHERE k = key) ORDER BY shard LIMIT $2`, shards, limit, known)
+// pendingIn returns at most limit tasks with pending operations in shards, nil for all. By
+// the order, the planner takes the small index even if it has no statistics.
+func (s *Store) pendingIn(ctx context.Context, shards []int16, limit int) ([]string, error) {
+	return query(ctx, s, pgx.RowTo[string], "SELECT key FROM foliot.task WHERE ($1::smallint[] IS NULL OR shard = ANY($1)) AND pending IS NOT NULL ORDER BY shard LIMIT $2", shards, limit)
 }

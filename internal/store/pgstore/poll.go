@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,56 +70,69 @@ func (s *Store) poll(ctx context.Context) error {
 		return err
 	}
 	defer s.polling.Release(1)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	stalled := time.AfterFunc(statementEnds, stop)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	stalled := time.AfterFunc(statementEnds, func() { stop(errSilent) })
 	defer stalled.Stop()
 	var entries []task.Entry
 	var pending []string
+	var data []byte
+	var refused error
 	next, reply := "", s.asked()
-	note := func() error {
-		stalled.Reset(statementEnds)
+	note := func() {
 		if len(entries)+len(pending) > 0 {
 			s.worked()
 			s.added(entries)
 		}
-		if reply.version != s.settings.Load().version {
-			if err := s.reload(ctx); err != nil {
-				return err
-			}
+		if reply.version != s.settings.Load().version && refused == nil {
+			refused = s.reload(ctx)
 		}
-		s.unapplied.Add(pending...) // by settings that are as new as they are
+		if refused == nil {
+			s.unapplied.Add(pending...) // by settings that are as new as they are
+		} else if len(pending) > 0 {
+			s.postponed = true
+		}
 		entries, pending = nil, nil
-		return nil
 	}
 	name := s.node.Load()
-	_, err := query(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
-		var data []byte
-		if err := row.Scan(&reply.micros, &reply.version, &reply.waits, &reply.identity, &next, &data); err != nil || data == nil {
-			return none, err
-		}
-		var list []sqltask.News
-		err = json.Unmarshal(data, &list)
-		for _, n := range list {
-			if n.Entry != nil {
-				entries = append(entries, *n.Entry)
+	rows, err := s.pool.Query(ctx, readNews, s.schema, s.numbers(), s.last, *name)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&reply.micros, &reply.version, &reply.waits, &reply.identity, &next, &data}, func() error {
+			stalled.Reset(statementEnds)
+			if data == nil {
+				return nil
 			}
-			if n.Key != "" {
-				pending = append(pending, n.Key)
+			var list []sqltask.News
+			err := json.Unmarshal(data, &list)
+			for _, n := range list {
+				if n.Entry != nil {
+					entries = append(entries, *n.Entry)
+				}
+				if n.Key != "" {
+					pending = append(pending, n.Key)
+				}
 			}
-		}
-		if err == nil && len(entries)+len(pending) > pollMost {
-			err = note()
-		}
-		return none, err
-	}, readNews, s.numbers(), s.last, *name)
+			if err == nil && len(entries)+len(pending) > pollMost {
+				note()
+			}
+			return err
+		})
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		err = errSilent
+	}
 	if err = s.answered(reply, err); err != nil {
 		return err
 	}
-	if err = note(); err == nil && s.node.Load() == name { // else it has left out news of an unclear write: see write
+	note()
+	if s.node.Load() == name { // else it has left out news of an unclear write: see write
 		s.last = next
 	}
-	return err
+	if refused == nil && s.postponed {
+		s.postponed = false
+		s.unapplied.Omit()
+	}
+	return refused
 }
 
 // worked records that this node has work, so that it polls more often.

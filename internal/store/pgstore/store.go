@@ -79,6 +79,7 @@ type Store struct {
 	unapplied *sqltask.Unapplied
 	failures  sparselog.Failures
 	absent    atomic.Pointer[error] // the error of the last poll, if nothing was heard since
+	unwritten atomic.Pointer[error] // why pending operations cannot be written at present
 	replied   atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
 	busy      atomic.Int64          // when this node had work, after opened
 	acquired  atomic.Int64          // when it acquired shards, after opened
@@ -92,11 +93,12 @@ type Store struct {
 	rollbacks atomic.Uint64         // see store.Membership
 	lost      atomic.Pointer[error] // why the store is closed: see compare; nil means that it is open
 
-	polling *semaphore.Weighted    // guards last, and is held while the news are read
-	last    string                 // the snapshot of the last read of the news
-	folded  atomic.Pointer[string] // the snapshot of the last fold
-	stirred atomic.Bool            // there are news to fold
-	folds   chan struct{}          // a poll has read some of them
+	polling   *semaphore.Weighted    // guards last, and is held while the news are read
+	last      string                 // the snapshot of the last read of the news
+	postponed bool                   // polls left out pending operations, because they could not read changed settings
+	folded    atomic.Pointer[string] // the snapshot of the last fold
+	stirred   atomic.Bool            // there are news to fold
+	folds     chan struct{}          // a poll has read some of them
 
 	leases, ended look // of Reap and Sweep
 
@@ -188,6 +190,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.poll(ctx); err != nil {
 		return err
 	}
+	if s.config.Durability == strictLevel && !s.waits.Load() {
+		s.config.Logger.Warn("synchronous_standby_names is empty, so no change is confirmed at the level strict: name the standbys there")
+	}
 	for _, work := range []func(context.Context){s.pollAll, s.foldAll, s.sendAll, s.listenAll, s.applyAll} {
 		s.working.Go(func() { work(s.closing) })
 	}
@@ -208,8 +213,10 @@ func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
 	st.Postgres = &store.Postgres{NotListening: !s.pooled && !s.listeners.hears.Load(), OldestSnapshot: time.Duration(s.oldest.Load())}
 	st.Err, st.Rollbacks = s.calls.Err(), s.rollbacks.Load()
-	if why := s.absent.Load(); st.Err == nil && why != nil && *why != nil {
-		st.Err = failure(*why)
+	for _, why := range []*error{s.absent.Load(), s.unwritten.Load()} {
+		if st.Err == nil && why != nil {
+			st.Err = failure(*why)
+		}
 	}
 	return st
 }

@@ -90,8 +90,9 @@ var remedies = map[string]string{
 	"28P01":        "pass a valid user and password, USER:PASSWORD@ before the host",
 	"28000":        "pass a valid user and password, USER:PASSWORD@ before the host, and allow the user in pg_hba.conf",
 	"3D000":        "correct the name of the database after the host, or create it: CREATE DATABASE",
+	starting:       "wait until it is ready",
 	"08P01":        "a pooler such as PgBouncer refuses this: check its log, and whether it reaches PostgreSQL",
-	"42501":        "grant the user CREATE on the database for foliot postgres migrate, and all rights on the schema and its tables",
+	notAllowed:     "grant the user CREATE on the database for foliot postgres migrate, and all rights on the schema and its tables",
 	"42703":        "another program has a table of this name: name a schema of its own with search_path",
 }
 

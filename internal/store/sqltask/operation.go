@@ -240,11 +240,11 @@ func (u *Unapplied) Omit() {
 
 // Take removes and returns some tasks, deferred ones apart, because they can be locked. If
 // there is room, it reports instead that some were omitted, once a second while others are
-// deferred: then the caller must look for those that are not Known.
+// deferred: then the caller must look for them.
 func (u *Unapplied) Take() (keys []task.Key, omitted bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.omitted && u.fresh == 0 && (len(u.keys) == 0 || len(u.keys) < MaxUnapplied/2 && time.Since(u.looked) > time.Second) {
+	if u.omitted && u.fresh == 0 && (len(u.keys) == 0 || len(u.keys) < MaxUnapplied && time.Since(u.looked) > time.Second) {
 		u.omitted, u.looked = false, time.Now()
 		return nil, true
 	}
@@ -257,11 +257,4 @@ func (u *Unapplied) Take() (keys []task.Key, omitted bool) {
 		u.keys, u.fresh = u.keys[:last], max(u.fresh-1, 0)
 	}
 	return keys, false
-}
-
-// Known returns the tasks that Take has still to return.
-func (u *Unapplied) Known() []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Clone(u.keys)
 }

@@ -53,20 +53,24 @@ func TestTheNewestTasksAreTakenFirst(t *testing.T) {
 	}
 }
 
-// A task that stays locked, or is damaged, is deferred again and again. The caller looks for
-// omitted ones all the same, now and then.
-func TestADeferredTaskHidesNoOmittedOnes(t *testing.T) {
+// Tasks that stay locked, or are damaged, are deferred again and again. The caller looks for
+// omitted ones all the same, now and then, even if the locked ones are many.
+func TestDeferredTasksHideNoOmittedOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		locked := make([]string, MaxUnapplied*2/3)
+		for i := range locked {
+			locked[i] = fmt.Sprintf("default/%d", i)
+		}
 		u := NewUnapplied()
 		for range 3 {
-			u.Defer("default/locked")
+			u.Defer(locked...)
 			u.Omit()
-			if keys, omitted := u.Take(); len(keys) > 0 || !omitted || !slices.Equal(u.Known(), []string{"default/locked"}) {
-				t.Errorf("%v were taken, and %v are known", keys, u.Known())
+			if keys, omitted := u.Take(); len(keys) > 0 || !omitted {
+				t.Errorf("%d were taken", len(keys))
 			}
 			u.Omit()
-			if keys, omitted := u.Take(); len(keys) != 1 || omitted {
-				t.Errorf("%v were taken", keys)
+			if keys, omitted := u.Take(); len(keys) == 0 || omitted {
+				t.Error("the deferred ones are not taken")
 			}
 			time.Sleep(time.Second + 1)
 		}
