@@ -88,7 +88,9 @@ func (s *Server) drain(w http.ResponseWriter, r *request, d store.Drain) error {
 	}
 	d.Node = r.PathValue("node")
 	d.Node = d.Node[:min(len(d.Node), 256)] // errors repeat it
-	if err := s.nodes.Drain(r.Context(), s.now(), d); err != nil {
+	ctx, stop := s.store.patient(r.Context())
+	defer stop()
+	if err := s.nodes.Drain(ctx, s.now(), d); err != nil {
 		return err
 	}
 	nodes, err := s.nodes.Nodes(r.Context())

@@ -156,7 +156,7 @@ func (r *report) snapshots() error {
 		UNION ALL SELECT 'the prepared transaction ' || gid || ', which COMMIT PREPARED or ROLLBACK PREPARED ends', (extract(epoch FROM clock_timestamp() - prepared) * 1e9)::bigint FROM pg_prepared_xacts WHERE database = current_database()
 		UNION ALL SELECT 'the replication slot ' || slot_name || ', which no standby uses: pg_drop_replication_slot removes it', 3600000000000 FROM pg_replication_slots WHERE NOT active AND xmin IS NOT NULL
 		ORDER BY age DESC NULLS LAST LIMIT 3`)
-	return r.held(rows, err, "snapshot", "no transaction is open", longOpen, "the oldest transaction keeps all dead rows, which costs disk: end it, and set idle_in_transaction_session_timeout")
+	return r.held(rows, err, "snapshot", "no other transaction is open", longOpen, "the oldest transaction keeps all dead rows, which costs disk: end it, and set idle_in_transaction_session_timeout")
 }
 
 // locks names the connections that hold up others at the tables.
@@ -165,7 +165,7 @@ func (r *report) locks() error {
 			(extract(epoch FROM clock_timestamp() - CASE WHEN h.pid IS NULL THEN w.query_start ELSE h.xact_start END) * 1e9)::bigint AS age
 		FROM pg_stat_activity w CROSS JOIN unnest(pg_blocking_pids(w.pid)) b(pid) LEFT JOIN pg_stat_activity h ON h.pid = b.pid
 		WHERE w.pid IN (SELECT pid FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.relnamespace = $1::regnamespace) AND h.wait_event IS DISTINCT FROM 'SyncRep' ORDER BY age DESC NULLS LAST LIMIT 3`, r.c.Schema)
-	return r.held(rows, err, "locks", "no statement waits for a transaction", time.Second, "changes of the locked tasks are refused with 409 locked: end the transaction, SELECT pg_terminate_backend(PID)")
+	return r.held(rows, err, "locks", "no statement waits for another transaction", time.Second, "changes of the locked tasks are refused with 409 locked: end the transaction, SELECT pg_terminate_backend(PID)")
 }
 
 // held adds a finding for each row with a text and an age, or nothing if there is

@@ -486,7 +486,7 @@ func find(old *Task, c Precondition) error {
 }
 
 func finished(op string, t *Task) error {
-	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "a finished task cannot change: replace it (PUT)"}
+	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "a finished task cannot change: replace it"}
 }
 
 // reschedule moves t to a due time that a client requested, so the rest of a wait

@@ -114,7 +114,7 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(co
 		defer end()
 		defer context.AfterFunc(s.closing, end)()
 		defer time.AfterFunc(s.silent, func() { // the server does not even end a statement
-			for pool == s.commits && s.awaitsStandby(ctx) {
+			for pool == s.commits && s.awaitsStandby(ctx) && ctx.Err() == nil {
 				s.failures.Note(confirming, errors.New("no synchronous standby answers: changes wait until one does"))
 				if !pause(ctx, s.silent) {
 					break
@@ -127,7 +127,7 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(co
 		if err != nil && ctx.Err() != nil {
 			err = errSilent
 		}
-		if err == nil && time.Since(began) > s.silent {
+		if err != errSilent && time.Since(began) > s.silent {
 			s.failures.Note(confirming, nil)
 		}
 		done <- outcome{result, err}

@@ -48,8 +48,6 @@ func failure(err error) error {
 		return fmt.Errorf("%w: PostgreSQL has no room left: %w", task.ErrFull, err)
 	case state == lockTimeout:
 		return &task.LockedError{}
-	case state == notAllowed:
-		return fmt.Errorf("%w: PostgreSQL: %w: %s", task.ErrUnavailable, err, remedies[notAllowed])
 	case away(err), state != "" && (strings.Contains("08 53 57", state[:2]) || state == readOnly || state == stoodStill):
 		return fmt.Errorf("%w: PostgreSQL: %w", task.ErrUnavailable, err)
 	}

@@ -39,16 +39,12 @@ func (s *Store) applyAll(ctx context.Context) {
 		}
 		switch {
 		case err == nil:
-			s.unwritten.Store(nil)
 		case errors.As(err, new(*task.LockedError)):
 			select {
 			case <-s.unapplied.News:
 			case <-time.After(retryLocked):
 			case <-ctx.Done():
 			}
-		case errors.Is(failure(err), task.ErrUnavailable):
-			s.unwritten.Store(&err)
-			fallthrough
 		default:
 			pause(ctx, pollBusy)
 		}
@@ -63,6 +59,9 @@ func (s *Store) applySome(ctx context.Context, keys []task.Key, kind store.Kind)
 		steps[i] = store.Step{Key: k, Transition: &sqltask.Applying{}, Kind: kind}
 	}
 	replies, err := s.transit(ctx, s.now(), steps)
+	if s.forbidden.Store(nil); code(err) == notAllowed {
+		s.forbidden.Store(&err)
+	}
 	if err != nil {
 		replies = slices.Repeat([]store.Reply{{Err: err}}, len(steps))
 	}

@@ -79,7 +79,7 @@ type Store struct {
 	unapplied *sqltask.Unapplied
 	failures  sparselog.Failures
 	absent    atomic.Pointer[error] // the error of the last poll, if nothing was heard since
-	unwritten atomic.Pointer[error] // why pending operations cannot be written at present
+	forbidden atomic.Pointer[error] // the user may not write pending operations, which are in no lane, so no metric shows them
 	replied   atomic.Int64          // when the server last answered a poll or a heartbeat, after opened
 	busy      atomic.Int64          // when this node had work, after opened
 	acquired  atomic.Int64          // when it acquired shards, after opened
@@ -213,10 +213,11 @@ func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
 	st.Postgres = &store.Postgres{NotListening: !s.pooled && !s.listeners.hears.Load(), OldestSnapshot: time.Duration(s.oldest.Load())}
 	st.Err, st.Rollbacks = s.calls.Err(), s.rollbacks.Load()
-	for _, why := range []*error{s.absent.Load(), s.unwritten.Load()} {
-		if st.Err == nil && why != nil {
-			st.Err = failure(*why)
-		}
+	if why := s.absent.Load(); st.Err == nil && why != nil {
+		st.Err = failure(*why)
+	}
+	if why := s.forbidden.Load(); st.Err == nil && why != nil {
+		st.Err = fmt.Errorf("%w: PostgreSQL: %w: %s", task.ErrUnavailable, *why, remedies[notAllowed])
 	}
 	return st
 }

@@ -2,6 +2,7 @@ package sqltask
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -32,18 +33,20 @@ const MaxRows = 200
 
 const maxFlying = 2 // transactions of a class under way
 
-// Do writes rows, perhaps together with those of other calls of the same class.
+// Do writes rows, perhaps together with those of other calls of the same class. If ctx ends,
+// rows that wait for others are not written, and those under way still are.
 func (b *Batches[C, E]) Do(ctx context.Context, rows []Row, class C) ([]E, error) {
-	if len(rows) >= MaxRows {
-		return b.Write(rows, class)
-	}
 	w := &write[E]{rows: rows, done: make(chan struct{})}
 	b.mu.Lock()
 	if b.waiting == nil {
 		b.waiting, b.flying = map[C][]*write[E]{}, map[C]int{}
 	}
-	b.waiting[class] = append(b.waiting[class], w)
-	if b.flying[class] < maxFlying {
+	if len(rows) >= MaxRows {
+		b.Go(func() {
+			defer close(w.done)
+			w.endings, w.err = b.Write(rows, class)
+		})
+	} else if b.waiting[class] = append(b.waiting[class], w); b.flying[class] < maxFlying {
 		b.flying[class]++
 		b.Go(func() { b.fly(class) })
 	}
@@ -52,6 +55,11 @@ func (b *Batches[C, E]) Do(ctx context.Context, rows []Row, class C) ([]E, error
 	case <-w.done:
 		return w.endings, w.err
 	case <-ctx.Done():
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if list := b.waiting[class]; len(list) > 0 { // else it is under way
+			b.waiting[class] = slices.DeleteFunc(list, func(other *write[E]) bool { return other == w })
+		}
 		return nil, ctx.Err()
 	}
 }

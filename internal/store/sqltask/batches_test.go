@@ -1,6 +1,7 @@
 package sqltask
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -53,6 +54,41 @@ func TestCallsShareTransactions(t *testing.T) {
 		running.Wait()
 		if largest < 2*3 || len(b.flying) > 0 {
 			t.Errorf("at most %d rows in a transaction, and %v run", largest, b.flying)
+		}
+	})
+}
+
+// A COMMIT can wait for hours for a standby. Each call ends with its context, and those that
+// wait for others do not pile up: their rows are not written later.
+func TestACallEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running sync.WaitGroup
+		written, standby := 0, make(chan struct{})
+		b := Batches[string, string]{Go: running.Go}
+		b.Write = func(rows []Row, _ string) ([]string, error) {
+			<-standby
+			written += len(rows)
+			return make([]string, len(rows)), nil
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		var calls sync.WaitGroup
+		for _, n := range []int{MaxRows, 1, 1, 1, 1} { // the first is alone, and two more are under way
+			calls.Go(func() {
+				if _, err := b.Do(ctx, make([]Row, n), ""); !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		for range 3 {
+			standby <- struct{}{}
+			synctest.Wait()
+		}
+		running.Wait()
+		if written != MaxRows+2 {
+			t.Errorf("%d rows were written", written)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func (o *Operation) change(embedded bool, key task.Key, all *settings.Settings) 
 		if n := all.Namespace(key.Namespace); embedded {
 			s.OnDead = "" // it is a URL, and a program with handlers may send no requests
 		} else if n != nil && !n.Kinds {
-			err = fmt.Errorf("the namespace %q does not allow tasks with a kind: an operator can set kinds on it, if a program runs its tasks", key.Namespace)
+			err = fmt.Errorf("the namespace %q does not allow tasks with a kind: if a program runs its tasks, allow them with foliot namespace set --kinds", key.Namespace)
 		}
 	}
 	task.Set(&s.OnDead, o.OnDead)
