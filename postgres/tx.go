@@ -18,8 +18,8 @@ import (
 // durability of that commit. If a call returns an error of the database, tx can only be
 // rolled back, as after any statement that fails. Calls wait for each other, and the
 // program must not use tx during a call. Queues does not use tx. Tx panics if the store
-// of node is not one of this package, and its calls return foliot.ErrInvalid if tx is in
-// a database without that store; a restored copy counts as the same. Then roll back too.
+// of node is not one of this package. If tx is in a database without that store (a restored
+// copy has it), calls return foliot.ErrInvalid: then roll back too.
 //
 // A task that is due at the commit starts at most 250 ms after it if its node had work
 // in the last 10 seconds, and otherwise 1.1 s.

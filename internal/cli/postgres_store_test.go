@@ -124,7 +124,7 @@ func TestMistakesWithPostgreSQLHaveARemedyAndHideThePassword(t *testing.T) {
 		{at("nobody", here, "postgres"), `role "nobody" does not exist`, "pass a valid user and password", false},
 		{at("locked", here, "postgres"), "password authentication failed", "pass a valid user and password", false},
 		{at("weak", here, "postgres?search_path=theirs"), "does not exist", "run foliot postgres migrate", false},
-		{at("reader", here, "postgres"), "takes no writes, because it is a standby", "the address of the primary", false},
+		{at("reader", here, "postgres"), "takes no writes. If it is a standby", "the address of the primary", false},
 		{at("aged", here, "postgres"), "PostgreSQL 13.11 is too old", "use PostgreSQL 14 or newer", false},
 		{at("postgres", here, "postgres?nonsense=1"), `unrecognized configuration parameter "nonsense"`, "this is an error of PostgreSQL itself", false},
 		{at("postgres", here, "postgres?sslmode=require"), "refused TLS", "the address and sslmode are correct", false},

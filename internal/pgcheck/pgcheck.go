@@ -20,7 +20,7 @@ const (
 	// keeps the dead rows of all claims.
 	longOpen = 5 * time.Minute
 	// freeConnections is the number of connections that must be free, two nodes' worth.
-	freeConnections = 20
+	freeConnections = 22
 )
 
 // seeAll is the remedy if PostgreSQL shows NULL, because the data is that of another user.
@@ -82,7 +82,7 @@ func (r *report) server(level pgstore.Durability) error {
 	}
 	r.add("server", true, "version %s", version)
 	if r.c.Pooled {
-		r.add("pooler", true, "a pooler is in between: if it is in transaction mode, nodes hear no messages, and tasks that another node creates are late by at most 250 ms, or 1.1 s after a pause; pass the address of PostgreSQL itself to avoid that")
+		r.add("pooler", true, "a pooler is in between: if it is in transaction mode, nodes hear no messages, and tasks that another node creates for now are late by at most 250 ms, or 1.1 s after ten idle seconds; pass the address of PostgreSQL itself to avoid that")
 	} else {
 		r.add("pooler", true, "none")
 	}

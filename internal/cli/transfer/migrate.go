@@ -39,7 +39,8 @@ namespaces, tokens, secrets and the audit log. First stop every server and progr
 
 The command closes both stores, so that no server starts on them, and copies. Then it reads the second store again, and compares
 counts and checksums. If they are equal, it opens the second store. If it fails or is killed, run it again: it continues. The
-first store stays closed, because otherwise both would send the same tasks. --undo opens it again, unless the move is complete.
+first store stays closed, because otherwise both would send the same tasks. --undo opens it again; if
+the move is complete, only after the second store was emptied.
 
 Tasks that become due in the meantime are sent when a server starts on the second store. Even --dry-run opens a directory as
 foliot serve does: tasks that were running when its server was killed are due again.

@@ -75,7 +75,7 @@ const foliotServe, aProgram = "foliot serve", "a program"
 func (m *Member) checkRoles(live []Peer) error {
 	for _, p := range live {
 		if p.Role != "" && p.Role != m.self.Role {
-			return fmt.Errorf("the node %q at %s is %s, and this one is %s: each owns a part of the tasks, and tasks with a kind wait in foliot serve: stop it, or give it a schema or a prefix of its own", p.Name, p.where(), p.Role, m.self.Role)
+			return fmt.Errorf("the node %q at %s is %s, and this one is %s: each owns a part of the tasks, and tasks with a kind wait in foliot serve: stop one of them, or give it a schema or a prefix of its own", p.Name, p.where(), p.Role, m.self.Role)
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ type Mode int
 // The modes.
 const (
 	Alive    Mode = iota // this process is live; it takes its name from a process that is silent
-	KeepName             // it is live, and takes no name from a process that is silent
+	KeepName             // it is live; it takes its name only after a long silence
 	NoName               // it is live, and takes no name, even if the name seems free
 	Leave                // it leaves
 	ReadOnly             // it only reads, and sends no heartbeat

@@ -15,10 +15,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// look is what this node knows of the rows that Reap or Sweep reads. An idle node whose
-// last look found none has no need of another one, because only its own claims make
-// leases in its shards. Other looks do not begin at the head of the index, where dead rows
-// can be many. Now and then a look reads all, because a write may be late.
+// look is this node's knowledge of the rows that Reap or Sweep reads. An idle node skips
+// looks after one that found no rows, because only its own claims make leases in its
+// shards. Most looks begin behind the head of the index, where dead rows can be many. Now and then a look reads all, because a write may be late.
 type look struct {
 	mu   sync.Mutex    // guards everything below, and is held during a look
 	all  time.Duration // when the last look at all rows was, after Store.opened
@@ -33,9 +32,9 @@ const (
 )
 
 // Reap implements store.Reaper for the shards that this node owns. The last row of the look
-// shows whether there are later leases. A transaction of the user at REPEATABLE READ leaves
-// the lease of a task that it ends, because the node may have extended it since the
-// snapshot: then PostgreSQL would refuse to delete it.
+// shows whether there are later leases. It also deletes leases of tasks that have ended:
+// a user's transaction at REPEATABLE READ leaves them, because it could not delete a lease
+// that was extended since its snapshot.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, _, err := s.retire(ctx, &s.leases, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},

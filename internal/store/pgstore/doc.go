@@ -53,16 +53,16 @@
 // Claims and extensions commit without a sync: if a crash undoes one, the task is due
 // again. At the level strict, any warning of a COMMIT is an error, because PostgreSQL
 // answers a cancelled wait for a standby with success and a warning. A COMMIT is never
-// cancelled: its connection is closed without a cancel request, and only if the store closes
-// or the server is silent. Commits have a pool of connections of their own, so that those
+// cancelled: if the store closes or the server is silent, its connection is closed without a
+// cancel request. Commits have a pool of connections of their own, so that those
 // which wait for a standby hold up neither reads nor leases.
 //
 // # Locks
 //
 // Statements lock records in the order of their keys. They skip locked records, and
 // their steps are tried again: those of dispatch for 100 ms, those of clients for a
-// second. Only changes in a user's transaction wait. A create waits for a transaction
-// that has put the same name, so later tries are made apart from other creates. Creates
+// second. Only changes in a user's transaction wait, and for 20 ms the creates of a name
+// that another transaction has put: later tries of them are made apart from others. Creates
 // take a shared lock of their namespace, its removal an exclusive one.
 //
 // # Time

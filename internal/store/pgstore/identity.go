@@ -69,8 +69,8 @@ func (s *Store) isLost() error {
 	return nil
 }
 
-// rollbackBeats is more heartbeats than a crash or a failover can lose, because none
-// waits for the disk or a standby.
+// rollbackBeats is more heartbeats than a usual crash or failover loses: they wait for
+// neither the disk nor a standby.
 const rollbackBeats = 10
 
 // noteRollback counts a rollback if the last heartbeat of this process in the store is

@@ -14,8 +14,8 @@ import (
 
 // dispatchWaits and clientWaits are how long the steps of dispatch and of clients try to
 // lock a record. Other calls of this store hold locks for a shorter time, but a user's
-// transaction can hold them for long. No step waits for a lock: it would hold up the
-// steps that are written with it.
+// transaction can hold them for long. No step waits long for a lock: that would hold up
+// the steps that are written with it.
 const dispatchWaits, clientWaits = 100 * time.Millisecond, time.Second
 
 // locked returns the error of a step after too many tries to lock its record, nil to

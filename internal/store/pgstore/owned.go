@@ -83,10 +83,10 @@ func (s *Store) prepare(ctx context.Context, owned []*membership.Owned) error {
 	}
 }
 
-// readOwned reads the first task of each lane in shards. The news since then are read by the
-// poll, which must not be under way when the read begins: it may not know the shards. If the
-// process owned no others, the news are read from now on: those before can be millions, and
-// another server can hand out numbers of transactions again that s.last has seen.
+// readOwned reads the first task of each lane in shards. Later polls read the news since
+// this read. No poll may be under way when it begins, because that poll may not know the
+// shards. If the process owned no other shards, it skips all older news: they can be
+// millions, and another server can use numbers of transactions again that s.last has seen.
 func (s *Store) readOwned(ctx context.Context, owned []*membership.Owned) error {
 	of := map[int16]*membership.Owned{}
 	for _, o := range owned {

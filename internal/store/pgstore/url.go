@@ -33,7 +33,7 @@ func Parse(text string) (*pgxpool.Config, error) {
 func parse(text string) (c *pgxpool.Config, path string, err error) {
 	c, err = pgxpool.ParseConfig(text)
 	if err != nil || strings.Contains(c.ConnConfig.Host+c.ConnConfig.Database, "@") {
-		return nil, "", errors.New("the URL of a PostgreSQL cannot be parsed: check its parameters, and in a password write %40 for @, %2F for /, %3A for :, %3F for ? and %25 for %, such as " + Example)
+		return nil, "", errors.New("the URL of a PostgreSQL cannot be parsed: check its parameters, and in a password write %40 for @, %2F for /, %3A for :, %3F for ?, %23 for # and %25 for %; its form is " + Example)
 	}
 	c.ConnConfig.ConnectTimeout = cmp.Or(c.ConnConfig.ConnectTimeout, 3*time.Second) // otherwise minutes
 	params := c.ConnConfig.RuntimeParams
@@ -125,7 +125,7 @@ func (c *Conn) examine(ctx context.Context, path string) error {
 	case number < 140000:
 		return fmt.Errorf("PostgreSQL %s is too old: use PostgreSQL 14 or newer", version)
 	case readOnly:
-		return errors.New("PostgreSQL takes no writes, because it is a standby, or default_transaction_read_only is on: pass the address of the primary, or all addresses with target_session_attrs=read-write after a ?")
+		return errors.New("PostgreSQL takes no writes. If it is a standby, pass the address of the primary, or all addresses with target_session_attrs=read-write after a ?; otherwise turn default_transaction_read_only off")
 	}
 	return nil
 }
