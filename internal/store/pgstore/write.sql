@@ -1,21 +1,21 @@
 -- Writes rows if their records still have the stamps by which they were decided. The CTEs
 -- see one snapshot, so the news are those of the rows that were written. Two rows can have
--- the same key, if they belong to different calls: at most one of them is written.
-WITH u AS MATERIALIZED (
-	SELECT * FROM {rows}
+-- the same key, if they belong to different calls: at most one of them is written. The
+-- planner expects one row of a CTE, and joins two by a nested loop: OR and IS TRUE make it hash.
+WITH u AS MATERIALIZED (SELECT * FROM {rows}
 ), clock AS MATERIALIZED (SELECT coalesce(nullif($23::bigint, 0), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms
 ), locked AS MATERIALIZED (
 	SELECT t.key FROM foliot.task t JOIN u USING (key) WHERE u.old IS NOT NULL ORDER BY t.key FOR UPDATE OF t {skip}
 ), fit AS MATERIALIZED (
-	SELECT u.* FROM u, clock WHERE u.earliest <= clock.ms AND (u.owner IS NULL OR EXISTS (SELECT FROM foliot.shard s WHERE s.n = u.shard AND s.owner = u.owner))
+	SELECT u.* FROM u, clock WHERE u.earliest <= clock.ms AND (u.old IS NULL OR u.key IN (SELECT key FROM locked)) AND (u.owner IS NULL OR EXISTS (SELECT FROM foliot.shard s WHERE s.n = u.shard AND s.owner = u.owner))
 		AND (u.home IS NULL OR EXISTS (SELECT FROM foliot.setting WHERE field = u.home))
 		AND ($25::text = '' OR EXISTS (SELECT FROM foliot.version WHERE settings = $25))
 ), updated AS (
 	UPDATE foliot.task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, relative = f.relative, pending = NULL, stamp = f.stamp, record = f.record,
 		body = CASE f.bodies WHEN 0 THEN t.body WHEN 1 THEN f.body END, idem = f.idem, ended = f.ended, keep = f.keep
-	FROM fit f JOIN locked USING (key) WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NOT NULL RETURNING f.ord
+	FROM fit f WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NOT NULL RETURNING f.ord
 ), removed AS (
-	DELETE FROM foliot.task t USING fit f JOIN locked USING (key) WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NULL RETURNING f.ord
+	DELETE FROM foliot.task t USING fit f WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NULL RETURNING f.ord
 ), created AS (
 	INSERT INTO foliot.task (key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep)
 	SELECT key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep FROM fit WHERE old IS NULL AND parent = 0 ORDER BY key
@@ -26,13 +26,13 @@ WITH u AS MATERIALIZED (
 	ON CONFLICT DO NOTHING RETURNING key, stamp
 ), done AS (
 	SELECT ord FROM updated UNION ALL SELECT ord FROM removed
-	UNION ALL SELECT u.ord FROM u JOIN created USING (key, stamp) WHERE u.parent = 0
-	UNION ALL SELECT u.ord FROM u JOIN spawned USING (key, stamp) WHERE u.parent > 0
+	UNION ALL SELECT ord FROM u WHERE parent = 0 AND ((key, stamp) IN (SELECT key, stamp FROM created)) IS TRUE
+	UNION ALL SELECT ord FROM u WHERE parent > 0 AND ((key, stamp) IN (SELECT key, stamp FROM spawned)) IS TRUE
 ), leased AS (
 	INSERT INTO foliot.lease (key, shard, token, until) SELECT key, shard, token, until FROM u JOIN done USING (ord) WHERE lease = 1
 	ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
 ), released AS (
-	DELETE FROM foliot.lease l USING u JOIN done USING (ord) WHERE l.key = u.key AND u.lease = 2 AND current_setting('transaction_isolation') = 'read committed'
+	DELETE FROM foliot.lease l USING u WHERE l.key = u.key AND u.lease = 2 AND (u.ord IN (SELECT ord FROM done)) IS TRUE AND current_setting('transaction_isolation') = 'read committed'
 ), told AS (
 	INSERT INTO foliot.news (shard, node, news) SELECT shard, $24, jsonb_agg(news::jsonb) FROM u JOIN done USING (ord) WHERE news <> '' GROUP BY shard
 )
