@@ -127,7 +127,7 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(co
 		if err != nil && ctx.Err() != nil {
 			err = errSilent
 		}
-		if err != errSilent && time.Since(began) > s.silent {
+		if !errors.Is(err, errSilent) && time.Since(began) > s.silent {
 			s.failures.Note(confirming, nil)
 		}
 		done <- outcome{result, err}
