@@ -46,6 +46,7 @@ type Conn struct {
 func Connect(ctx context.Context, url string) (c Conn, err error) {
 	settings, path, err := parse(url)
 	if err == nil {
+		noticeVanished(settings.ConnConfig)
 		c, err = dial(ctx, settings, path)
 	}
 	return c, err
@@ -55,7 +56,6 @@ func Connect(ctx context.Context, url string) (c Conn, err error) {
 func dial(ctx context.Context, settings *pgxpool.Config, path string) (c Conn, err error) {
 	one := settings.ConnConfig.Copy()
 	setMode(one, pgx.QueryExecModeCacheDescribe)
-	noticeVanished(one)
 	if settings.BeforeConnect != nil { // a program may set the password here
 		err = settings.BeforeConnect(ctx, one)
 	}
@@ -72,6 +72,7 @@ func dial(ctx context.Context, settings *pgxpool.Config, path string) (c Conn, e
 
 // connect makes the pools of connections. It waits while the server starts.
 func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) error {
+	noticeVanished(c.ConnConfig)
 	one, err := dial(ctx, c, path)
 	for try := 0; code(err) == starting; try++ {
 		if try%10 == 0 {
@@ -111,7 +112,6 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	if s.config.Pool != nil || !strings.Contains(s.config.URL, "pool_max_conns") {
 		c.MaxConns, c.MinConns, c.MinIdleConns = poolSize, 0, 0
 	}
-	noticeVanished(c.ConnConfig)
 	notice := c.ConnConfig.OnNotice
 	c.PingTimeout = time.Second // a server that stands still would keep its connections in the pool
 	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > pingAfter }

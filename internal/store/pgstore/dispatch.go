@@ -17,7 +17,8 @@ import (
 
 // look is this node's knowledge of the rows that Reap or Sweep reads. An idle node skips
 // looks after one that found no rows, because only its own claims make leases in its
-// shards. Most looks begin behind the head of the index, where dead rows can be many. Now and then a look reads all, because a write may be late.
+// shards. Most looks begin behind the head of the index, where dead rows can be many. Now
+// and then a look reads all, because a write may be late.
 type look struct {
 	mu   sync.Mutex    // guards everything below, and is held during a look
 	all  time.Duration // when the last look at all rows was, after Store.opened

@@ -59,9 +59,11 @@ func (s *Store) applySome(ctx context.Context, keys []task.Key, kind store.Kind)
 		steps[i] = store.Step{Key: k, Transition: &sqltask.Applying{}, Kind: kind}
 	}
 	replies, err := s.transit(ctx, s.now(), steps)
-	if s.forbidden.Store(nil); code(err) == notAllowed {
-		s.forbidden.Store(&err)
+	var forbidden *error
+	if code(err) == notAllowed {
+		forbidden = new(err)
 	}
+	s.forbidden.Store(forbidden)
 	if err != nil {
 		replies = slices.Repeat([]store.Reply{{Err: err}}, len(steps))
 	}
