@@ -99,8 +99,7 @@ func TestACancelledWaitForAStandbyIsAnErrorAlsoForTheRepeatedRequest(t *testing.
 	for _, setting := range []string{"client_min_messages = error", "synchronous_commit = off"} { // strict is not less for such a role
 		psql("ALTER ROLE postgres SET " + setting)
 	}
-	psql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
-	psql("SELECT pg_reload_conf()")
+	loseStandbys(t, server.URL())
 	s, err := Open(t.Context(), Config{URL: server.URL(), Durability: strictLevel, Shared: store.Shared{Node: "a"}})
 	fatal.If(t, err)
 	defer func() { fatal.If(t, s.Close()) }()

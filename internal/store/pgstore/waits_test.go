@@ -22,14 +22,39 @@ import (
 	"github.com/foliot/foliot/internal/tasktest"
 )
 
+// loseStandbys makes COMMITs wait for a standby that does not exist. It returns when they
+// wait, because a COMMIT soon after pg_reload_conf may not.
+func loseStandbys(t *testing.T, url string) {
+	t.Helper()
+	psql := psql(t, url)
+	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+	psql("SELECT pg_reload_conf()")
+	for waits := false; !waits; {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = pgtest.Psql(t.Context(), url, "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, '', '')")
+		}()
+		redistest.Until(t, "a COMMIT waits or ends", func() bool {
+			waits = psql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"
+			select {
+			case <-ended:
+				return true
+			default:
+				return waits
+			}
+		})
+		<-ended
+	}
+}
+
 // While no standby answers, no create is confirmed, however often it is repeated, and
 // however its connections end. A closed store ends no COMMIT.
 func TestFoliotCancelsNoWaitForAStandby(t *testing.T) {
 	server := pgtest.New(t)
 	fatal.If(t, Migrate(t.Context(), server.URL()))
 	psql := psql(t, server.URL())
-	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
-	psql("SELECT pg_reload_conf()")
+	loseStandbys(t, server.URL())
 	s := openedAt(t, server.URL()).(*Store) //nolint:forcetypeassert // it has no other type
 	s.silent = 50 * time.Millisecond
 	repeat := func(ctx context.Context) error {
@@ -80,8 +105,7 @@ func TestATaskIsFoundAlthoughItsCallerHasLeft(t *testing.T) {
 	defer func() { fatal.If(t, s.Close()) }()
 	redistest.Until(t, "the node owns all shards", func() bool { return len(s.member.Owned()) == int(s.shards) })
 	now := task.CeilMillis(s.Latest())
-	psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
-	psql("SELECT pg_reload_conf()")
+	loseStandbys(t, server.URL())
 	for i, end := range []string{
 		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", // with a warning
 		"ALTER SYSTEM RESET synchronous_standby_names",
@@ -141,8 +165,7 @@ func TestATaskIsFoundAlthoughItsConnectionBroke(t *testing.T) {
 	now := task.CeilMillis(s.Latest())
 	for i, name := range []string{"before", "a"} { // Peek needs a lane
 		if i == 1 {
-			psql("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
-			psql("SELECT pg_reload_conf()")
+			loseStandbys(t, server.URL())
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- create(t.Context(), s, now, name, now) }()
