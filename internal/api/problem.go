@@ -51,7 +51,7 @@ var remedies = map[error]string{
 	settings.ErrLastToken: ": create another one first, or send force=true; after that, only a user of the data directory can create a new one, " +
 		"while the server is stopped",
 	admission.ErrBusy:  ": retry later",
-	task.ErrNotDurable: ": it may have been made, so repeat it by name, or with its Idempotency-Key; the server's log has the reason",
+	task.ErrNotDurable: ": it may have been made, so repeat it, a create by name or with its Idempotency-Key; the server's log has the reason",
 	store.ErrLastNode:  ": start or undrain another node first, or send force=true",
 }
 
@@ -112,7 +112,7 @@ func problemOf(err error) wire.Problem {
 		p.Kind, p.Name = busy.What, busy.Name
 		return p
 	case errors.Is(err, context.DeadlineExceeded):
-		return newProblem("unavailable", "the store has not replied in time: a change may have been made, so repeat it by name, or with its Idempotency-Key", "")
+		return newProblem("unavailable", "the store has not replied in time: a change may have been made, so repeat it, a create by name or with its Idempotency-Key", "")
 	case errors.Is(err, context.Canceled):
 		return newProblem("unavailable", "the request was cancelled before it ended", "")
 	}

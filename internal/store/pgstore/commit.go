@@ -122,12 +122,11 @@ func apart[T any](ctx context.Context, s *Store, pool *pgxpool.Pool, use func(co
 			}
 			end()
 		}).Stop()
-		began := time.Now()
 		result, err := use(ctx, c)
-		if err != nil && ctx.Err() != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
 			err = errSilent
-		}
-		if !errors.Is(err, errSilent) && time.Since(began) > s.silent {
+		case err == nil && pool == s.commits:
 			s.failures.Note(confirming, nil)
 		}
 		done <- outcome{result, err}

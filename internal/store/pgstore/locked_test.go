@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,8 +94,8 @@ func TestALockedNameHoldsUpNoCreatesOfOthers(t *testing.T) {
 	defer func() { fatal.If(t, s.Close()) }()
 	var failed atomic.Int64
 	write := s.together.Write
-	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) {
-		endings, err := write(rows, c)
+	s.together.Write = func(ctx context.Context, rows []sqltask.Row, c class) ([]ending, error) {
+		endings, err := write(ctx, rows, c)
 		if code(err) == lockTimeout {
 			failed.Add(1)
 		}

@@ -142,7 +142,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.last = nothingSeen
 	s.folded.Store(new(nothingSeen))
 	s.busy.Store(-int64(busyFor))
-	s.together.Write = func(rows []sqltask.Row, c class) ([]ending, error) { return s.write(context.Background(), rows, c) }
+	s.together.Write = s.write
 	s.together.Undid = func(err error) bool { return !unclear(err) }
 	s.together.Go, s.together.Alone = s.working.Go, byItself
 	s.quotas.Settings = func() *settings.Settings { return s.settings.Load().settings }
@@ -213,11 +213,12 @@ func (s *Store) Standing() store.Standing {
 	st := store.Standing{Durability: string(s.config.Durability), Settings: s.settings.Load().settings, Shared: !s.config.CallersClock, Membership: s.member.Standing()}
 	st.Postgres = &store.Postgres{NotListening: !s.pooled && !s.listeners.hears.Load(), OldestSnapshot: time.Duration(s.oldest.Load())}
 	st.Err, st.Rollbacks = s.calls.Err(), s.rollbacks.Load()
-	if why := s.absent.Load(); st.Err == nil && why != nil {
-		st.Err = failure(*why)
-	}
-	if why := s.forbidden.Load(); st.Err == nil && why != nil {
+	switch why := cmp.Or(s.absent.Load(), s.forbidden.Load()); {
+	case st.Err != nil, why == nil:
+	case code(*why) == notAllowed:
 		st.Err = fmt.Errorf("%w: PostgreSQL: %w: %s", task.ErrUnavailable, *why, remedies[notAllowed])
+	default:
+		st.Err = failure(*why)
 	}
 	return st
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -359,5 +360,31 @@ func TestADamagedRecordHidesNoOtherOfItsLane(t *testing.T) {
 	heads, err := s.heads(t.Context(), nil, math.MaxInt64)
 	if err != nil || want == 0 || len(heads) != want {
 		t.Errorf("%d heads, want %d: %v", len(heads), want, err)
+	}
+}
+
+// A role that has lost a right is a reason why the node is not ready, until it has it again.
+func TestALostRightIsAReasonNotToBeReady(t *testing.T) {
+	server := pgtest.New(t)
+	fatal.If(t, Migrate(t.Context(), server.URL()))
+	psql := psql(t, server.URL())
+	psql("CREATE ROLE node LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO node; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO node")
+	s, err := Open(t.Context(), Config{URL: strings.Replace(server.URL(), "postgres@", "node@", 1), Shared: store.Shared{Node: "a"}})
+	fatal.If(t, err)
+	defer func() { fatal.If(t, s.Close()) }()
+	for right, use := range map[string]string{
+		"SELECT ON news": "",
+		"UPDATE ON task": "SELECT put('a', 'https://x.example/', delay => '1 h')",
+	} {
+		psql("REVOKE " + right + " FROM node")
+		if use != "" {
+			psql(use)
+		}
+		redistest.Until(t, "it is not ready without "+right, func() bool {
+			err := s.Standing().Err
+			return errors.Is(err, task.ErrUnavailable) && strings.Contains(err.Error(), "grant the user")
+		})
+		psql("GRANT " + right + " TO node")
+		redistest.Until(t, "it is ready", func() bool { return s.Standing().Err == nil })
 	}
 }

@@ -10,10 +10,12 @@ import (
 // a row. A write waits only while some of its class are under way. The goroutines end
 // when no write waits.
 type Batches[C comparable, E any] struct {
-	Write func([]Row, C) ([]E, error) // makes a transaction, and returns the endings of rows without a parent
-	Undid func(error) bool            // the error of a transaction can be that of one of its writes
-	Alone func(C) C                   // the class of a write that is repeated alone
-	Go    func(func())                // starts a goroutine
+	// Write makes a transaction, and returns the endings of rows without a parent. It returns
+	// when ctx ends, but ends no transaction.
+	Write func(ctx context.Context, rows []Row, class C) ([]E, error)
+	Undid func(error) bool // the error of a transaction can be that of one of its writes
+	Alone func(C) C        // the class of a write that is repeated alone
+	Go    func(func())     // starts a goroutine
 
 	mu      sync.Mutex // guards everything below
 	waiting map[C][]*write[E]
@@ -36,32 +38,34 @@ const maxFlying = 2 // transactions of a class under way
 // Do writes rows, perhaps together with those of other calls of the same class. If ctx ends,
 // rows that wait for others are not written, and those under way still are.
 func (b *Batches[C, E]) Do(ctx context.Context, rows []Row, class C) ([]E, error) {
+	if len(rows) >= MaxRows {
+		return b.Write(ctx, rows, class)
+	}
 	w := &write[E]{rows: rows, done: make(chan struct{})}
 	b.mu.Lock()
 	if b.waiting == nil {
 		b.waiting, b.flying = map[C][]*write[E]{}, map[C]int{}
 	}
-	if len(rows) >= MaxRows {
-		b.Go(func() {
-			defer close(w.done)
-			w.endings, w.err = b.Write(rows, class)
-		})
-	} else if b.waiting[class] = append(b.waiting[class], w); b.flying[class] < maxFlying {
+	if b.waiting[class] = append(b.waiting[class], w); b.flying[class] < maxFlying {
 		b.flying[class]++
 		b.Go(func() { b.fly(class) })
 	}
 	b.mu.Unlock()
 	select {
 	case <-w.done:
-		return w.endings, w.err
 	case <-ctx.Done():
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if list := b.waiting[class]; len(list) > 0 { // else it is under way
 			b.waiting[class] = slices.DeleteFunc(list, func(other *write[E]) bool { return other == w })
 		}
-		return nil, ctx.Err()
+		select {
+		case <-w.done: // before, or at the same time
+		default:
+			return nil, ctx.Err()
+		}
 	}
+	return w.endings, w.err
 }
 
 // fly makes the writes of a class until none waits.
@@ -71,7 +75,7 @@ func (b *Batches[C, E]) fly(class C) {
 		if len(list) == 0 {
 			return
 		}
-		endings, err := b.Write(rows, class)
+		endings, err := b.Write(context.Background(), rows, class)
 		for _, w := range list {
 			if w.err = err; err == nil {
 				steps := 0
@@ -82,7 +86,7 @@ func (b *Batches[C, E]) fly(class C) {
 				}
 				w.endings, endings = endings[:steps], endings[steps:]
 			} else if len(list) > 1 && b.Undid(err) {
-				w.endings, w.err = b.Write(w.rows, b.Alone(class))
+				w.endings, w.err = b.Write(context.Background(), w.rows, b.Alone(class))
 			}
 			close(w.done)
 		}
