@@ -211,6 +211,8 @@ var pages = []page{
 			{"asynq", "asynq, defaults", false},
 			{"river-pg-fast", "River, PostgreSQL, tuned", false},
 			{"river-pg", "River, PostgreSQL, defaults", false},
+			{"graphile-fast", "graphile-worker, tuned", false},
+			{"graphile", "graphile-worker, defaults", false},
 			{"river-sqlite-fast", "River, SQLite, tuned", false},
 		},
 		parts: []part{
@@ -281,7 +283,7 @@ func comparedWithHeap(head, part, unit string, factor float64) column {
 // task that exists. The forms with default settings are not compared.
 func moves(_ *results, name string) string {
 	switch name {
-	case "foliot-dir", "foliot-redis":
+	case "foliot-dir", "foliot-redis", "foliot-pg", "graphile-fast":
 		return "yes"
 	case "asynq-fast", "river-pg-fast", "river-sqlite-fast":
 		return "no"

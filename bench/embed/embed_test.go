@@ -113,6 +113,11 @@ type servers struct {
 func start(tb testing.TB, info *contender.Info) *servers {
 	tb.Helper()
 	s := &servers{info: info, stores: contender.Stores{Dir: tb.TempDir()}}
+	if info.Need != nil {
+		if err := info.Need(); err != nil {
+			tb.Skip(err)
+		}
+	}
 	var err error
 	switch info.Store {
 	case contender.Redis:

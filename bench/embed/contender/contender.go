@@ -64,6 +64,8 @@ type Running struct {
 	Stop  func() error
 	// Close closes the library, after Stop.
 	Close func() error
+
+	PID int // the process that runs the handlers for the library, or 0
 }
 
 // Info describes a contender.
@@ -74,6 +76,9 @@ type Info struct {
 	// Tuned is false if another contender is the same library with better
 	// settings. Then only the timing of this one is measured.
 	Tuned bool
+
+	// Need returns an error if what the library needs is not installed.
+	Need func() error
 
 	open func(ctx context.Context, s Stores, h Handle) (*Running, error)
 }
@@ -106,6 +111,8 @@ var All = []Info{
 	{Name: "asynq", Store: Redis, open: openAsynq},
 	{Name: "river-pg-fast", Store: Postgres, Many: true, Tuned: true, open: openRiverPostgresFast},
 	{Name: "river-pg", Store: Postgres, Many: true, open: openRiverPostgres},
+	{Name: "graphile-fast", Store: Postgres, Many: true, Tuned: true, Need: needGraphile, open: openGraphileFast},
+	{Name: "graphile", Store: Postgres, Many: true, Need: needGraphile, open: openGraphile},
 	{Name: "river-sqlite-fast", Store: Directory, Many: true, Tuned: true, open: openRiverSQLiteFast},
 }
 

@@ -217,8 +217,10 @@ func (t *trial) parallel(ctx context.Context, work func(context.Context) (bool, 
 // millis rounds up to a millisecond.
 func millis(t time.Time) time.Time { return t.Add(time.Millisecond - 1).Truncate(time.Millisecond) }
 
-// spent returns the processor time of the program and of the server.
-func (t *trial) spent() time.Duration { return usage.CPU() + usage.Process(t.Stores.PID) }
+// spent returns the processor time of the program, with its handlers, and of the server.
+func (t *trial) spent() time.Duration {
+	return usage.CPU() + usage.Process(t.lib.PID) + usage.Process(t.Stores.PID)
+}
 
 // costs stores the processor time since before, per task.
 func (t *trial) costs(before time.Duration, n int) {
