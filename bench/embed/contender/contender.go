@@ -77,7 +77,7 @@ type Info struct {
 	// settings. Then only the timing of this one is measured.
 	Tuned bool
 
-	// Need returns an error if what the library needs is not installed.
+	// Need returns an error if the library is not installed.
 	Need func() error
 
 	open func(ctx context.Context, s Stores, h Handle) (*Running, error)

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// graphileDir has the program whose process runs the jobs of graphile-worker, a library
-// for Node.js. Its jobs are created by its functions in SQL.
+// graphileDir has the program that runs the jobs of graphile-worker, a library for
+// Node.js. Its functions in SQL create the jobs.
 var graphileDir = filepath.Join("contender", "graphile")
 
 func needGraphile() error {
