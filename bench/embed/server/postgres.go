@@ -153,7 +153,7 @@ func (p *Postgres) query(ctx context.Context, statement string) (value string, e
 
 // Size returns the bytes of the table of tasks, or of jobs, with its indexes.
 func (p *Postgres) Size(ctx context.Context) (float64, error) {
-	text, err := p.query(ctx, "SELECT pg_total_relation_size(coalesce(to_regclass('task'), to_regclass('river_job')))::text")
+	text, err := p.query(ctx, "SELECT pg_total_relation_size(coalesce(to_regclass('task'), to_regclass('river_job'), to_regclass('graphile_worker._private_jobs')))::text")
 	if err != nil {
 		return 0, err
 	}

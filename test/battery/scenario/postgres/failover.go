@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -133,6 +134,14 @@ func answered(ctx context.Context, n *harness.Environment) {
 func (g group) promote(ctx context.Context) {
 	const received = "SELECT (greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0')::bigint"
 	next, other := g[1], g[2]
+	for _, s := range g[1:] { // what is on its way to one of them may be more than the other has
+		harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
+			if psql(ctx, s, "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
+				return errors.New("a standby still receives from the old primary")
+			}
+			return nil
+		}))
+	}
 	if harness.OK(strconv.ParseInt(psql(ctx, other, received), 10, 64)) > harness.OK(strconv.ParseInt(psql(ctx, next, received), 10, 64)) {
 		next, other = other, next
 	}
