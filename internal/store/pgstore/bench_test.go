@@ -56,47 +56,77 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
+// due creates tasks that are due now.
+func due(ctx context.Context, b *testing.B, s *Store, batch, size int) {
+	b.Helper()
+	changes := make([]task.Change, size)
+	now := task.CeilMillis(s.Latest())
+	for i := range changes {
+		changes[i] = task.Create{Spec: tasktest.Spec(fmt.Sprint("task-", batch, "-", i), now)}
+	}
+	_, err := s.Transit(ctx, now, store.Changes(changes))
+	fatal.If(b, err)
+}
+
+// claim claims at most size due tasks of each lane.
+func claim(ctx context.Context, b *testing.B, s *Store, now task.Millis, size int) (claims []task.Claim) {
+	b.Helper()
+	heads, err := store.LaneHeads(ctx, s, now)
+	fatal.If(b, err)
+	for _, h := range heads {
+		found, err := s.Peek(ctx, []store.LaneRead{{Lane: h.Lane, Until: now, Limit: size}})
+		fatal.If(b, err)
+		for _, e := range found[0] {
+			claims = append(claims, task.Claim{Key: e.Key(), Lane: e.Lane, Token: task.Token(e.Name), Until: now + 30_000})
+		}
+	}
+	transit(ctx, b, s, now, store.Claims(claims))
+	return claims
+}
+
+func transit(ctx context.Context, b *testing.B, s *Store, now task.Millis, steps []store.Step) {
+	b.Helper()
+	replies, err := s.Transit(ctx, now, steps)
+	fatal.If(b, err)
+	for _, r := range replies {
+		fatal.If(b, r.Err)
+	}
+}
+
 // BenchmarkDeliver: one caller claims and settles batches of due tasks.
 func BenchmarkDeliver(b *testing.B) {
 	s := alone(b)
 	const size = 200
 	ctx := context.Background()
 	for n := range b.N {
-		changes := make([]task.Change, size)
-		now := task.CeilMillis(s.Latest())
-		for i := range changes {
-			changes[i] = task.Create{Spec: tasktest.Spec(fmt.Sprint("task-", n, "-", i), now)}
-		}
-		_, err := s.Transit(ctx, now, store.Changes(changes))
-		fatal.If(b, err)
+		due(ctx, b, s, n, size)
 	}
 	b.ResetTimer()
 	done := 0
 	for done < b.N*size {
 		now := task.FloorMillis(s.Now())
-		heads, err := store.LaneHeads(ctx, s, now)
-		fatal.If(b, err)
-		var claims []task.Claim
-		for _, h := range heads {
-			found, err := s.Peek(ctx, []store.LaneRead{{Lane: h.Lane, Until: now, Limit: size}})
-			fatal.If(b, err)
-			for _, e := range found[0] {
-				claims = append(claims, task.Claim{Key: e.Key(), Lane: e.Lane, Token: task.Token(e.Name), Until: now + 30_000})
-			}
-		}
-		replies, err := s.Transit(ctx, now, store.Claims(claims))
-		fatal.If(b, err)
 		var ends []task.Settlement
-		for i, r := range replies {
-			fatal.If(b, r.Err)
-			ends = append(ends, task.Settlement{Key: claims[i].Key, Token: claims[i].Token, Outcome: task.Outcome{Verdict: task.Success}})
+		for _, c := range claim(ctx, b, s, now, size) {
+			ends = append(ends, task.Settlement{Key: c.Key, Token: c.Token, Outcome: task.Outcome{Verdict: task.Success}})
 		}
-		replies, err = s.Transit(ctx, now, store.Settlements(ends))
-		fatal.If(b, err)
-		for _, r := range replies {
-			fatal.If(b, r.Err)
-		}
+		transit(ctx, b, s, now, store.Settlements(ends))
 		done += len(ends)
 	}
 	b.ReportMetric(float64(done)/b.Elapsed().Seconds(), "deliveries/s")
+}
+
+// BenchmarkExtend: the leases of 1,000 running tasks, by one call.
+func BenchmarkExtend(b *testing.B) {
+	s := alone(b)
+	const size = 1000
+	ctx := context.Background()
+	due(ctx, b, s, 0, size)
+	now := task.FloorMillis(s.Now())
+	var extensions []task.Extension
+	for _, c := range claim(ctx, b, s, now, size) {
+		extensions = append(extensions, task.Extension{Key: c.Key, Token: c.Token, Until: c.Until})
+	}
+	for b.Loop() {
+		transit(ctx, b, s, now, store.Extensions(extensions))
+	}
 }

@@ -66,7 +66,7 @@ WITH u AS (SELECT * FROM ` + inputOf[extension]() + `
 ), locked AS MATERIALIZED (
 	SELECT l.key FROM foliot.lease l JOIN found USING (key) ORDER BY l.key FOR UPDATE OF l SKIP LOCKED
 ), done AS (
-	UPDATE foliot.lease l SET until = f.until FROM found f JOIN locked USING (key) WHERE l.key = f.key AND l.token = f.token RETURNING f.ord
+	UPDATE foliot.lease l SET until = f.until FROM found f WHERE (f.key IN (SELECT key FROM locked)) IS TRUE AND l.key = f.key AND l.token = f.token RETURNING f.ord
 )
 SELECT CASE WHEN done.ord IS NOT NULL THEN 0 WHEN found.ord IS NOT NULL AND NOT EXISTS (SELECT FROM locked l WHERE l.key = u.key) THEN 4 ELSE 1 END::smallint
 FROM u LEFT JOIN done USING (ord) LEFT JOIN found USING (ord) ORDER BY u.ord`
