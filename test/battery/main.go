@@ -95,6 +95,7 @@ var measurements = []scenario{
 	{"life", "each step of a task's life with a directory: processor time, bytes written, memory; and the mechanisms without Foliot", life.OnDirectory},
 	{"life-redis", "the same on a Redis", life.OnRedis},
 	{"postgres-patroni", "three servers under Patroni and etcd: -failovers times kill -9 of the primary, a fifth as often SIGSTOP of it, and of its Patroni alone, once of etcd: lost, late", postgres.Patroni},
+	{"migrate", "-standing tasks moved through directories, Redis and PostgreSQL in all six directions, with a kill -9 of each move: none is lost, early, twice, or changed", postgres.Migrate},
 	{"clients", "creates a second of one Go client next to an empty net/http server, latencies, and a request that stalls", clients.Speed},
 }
 

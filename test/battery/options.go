@@ -44,7 +44,7 @@ func sizesOf(o *harness.Options) []size[int] {
 		{&o.ClusterFailovers, "cluster-failovers", 1, 2, 20, "failover-cluster: the same"},
 		{&o.RedisKills, "redis-kills", 1, 4, 50, "rediskill: how often, for each way of syncing"},
 		{&o.Transactions, "transactions", 100, 3000, 100_000, "postgres-transactions: how many in each language; postgres-cancels: a tenth"},
-		{&o.Standing, "standing", 10_000, 100_000, 10_000_000, "postgres-standing: how many tasks stand"},
+		{&o.Standing, "standing", 10_000, 100_000, 10_000_000, "postgres-standing, migrate: how many tasks stand"},
 		{&o.SlotMoves, "slot-moves", 1, 3, 20, "slots: how often 500 of them are moved"},
 		{&o.Pairs, "pairs", 1, 3, 3, "compare: how many runs of each binary"},
 	}
