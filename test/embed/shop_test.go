@@ -145,9 +145,13 @@ func TestNoKillSeparatesTheRowsOfAHandlerFromTheEndOfItsTask(t *testing.T) {
 		c.kill()
 	}
 	begin("shop-drain", 0)
-	redistest.Until(t, "all orders are closed", func() bool {
-		return count("SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT FROM closed WHERE closed.id = orders.id)") == 0
-	})
+	for left := -1; left != 0; { // a busy machine has thousands of them
+		before := left
+		redistest.Until(t, "further orders are closed", func() bool {
+			left = count("SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT FROM closed WHERE closed.id = orders.id)")
+			return left < before || before < 0 || left == 0
+		})
+	}
 	if n := count(differences); n != 0 {
 		t.Errorf("%d orders and their tasks differ", n)
 	}
