@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest/pgtest"
 	"github.com/foliot/foliot/internal/store/pgstore"
@@ -219,7 +221,9 @@ func (c cluster) strike(ctx context.Context, n *harness.Environment, etcd *membe
 }
 
 // await waits until the servers have so many of the roles, one of them the primary, and
-// returns the primary. It does not ask the server except.
+// returns the primary. If they have all roles, all standbys stream from it: one that still
+// rewinds is a replica too, and would wait forever if its source fell. await does not ask the
+// server except.
 func (c cluster) await(ctx context.Context, except *member, count int) (primary *member) {
 	harness.Check(redistest.Poll(ctx, func(ctx context.Context) error {
 		roles := map[string]*member{}
@@ -228,7 +232,7 @@ func (c cluster) await(ctx context.Context, except *member, count int) (primary 
 				roles[roleNames[i]] = m
 			}
 		}
-		if primary = roles["primary"]; primary != nil && len(roles) >= count {
+		if primary = roles["primary"]; primary != nil && len(roles) >= count && (count < len(c) || primary.standbys(ctx) == count-1) {
 			return nil
 		}
 		timing.Pause(ctx, 100*time.Millisecond)
@@ -240,6 +244,17 @@ func (c cluster) await(ctx context.Context, except *member, count int) (primary 
 // roleNames are those of Patroni's API, in this order because a synchronous standby is also
 // a replica. A complete cluster has all three.
 var roleNames = []string{"primary", "synchronous", "replica"}
+
+// standbys returns the number of servers that stream from m.
+func (m *member) standbys(ctx context.Context) (n int) {
+	conn, err := pgx.Connect(ctx, "postgres://postgres@"+m.addr+"/postgres")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_ = conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'").Scan(&n) // 0: asked again
+	return n
+}
 
 func (m *member) is(ctx context.Context, role string) bool {
 	resp, err := http.DefaultClient.Do(harness.OK(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.rest+"/"+role, nil)))
