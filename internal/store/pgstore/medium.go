@@ -155,10 +155,10 @@ func (m *medium) findOwners(ctx context.Context, steps []*step) error {
 }
 
 // unfinished returns the number of unfinished occurrences of a schedule. Their names
-// follow one another.
+// follow one another, but names of on_dead tasks are among them: see task.OccurrenceOf.
 func (s *Store) unfinished(ctx context.Context, schedule task.Key) (int64, error) {
 	from := schedule.Namespace + "/" + schedule.Name[1:] + "@"
-	all, err := query(ctx, s, pgx.RowTo[int64], "SELECT count(*) FROM foliot.task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL", from, from[:len(from)-1]+"A")
+	all, err := query(ctx, s, pgx.RowTo[int64], `SELECT count(*) FROM foliot.task WHERE key >= $1 AND key < $2 AND lane IS NOT NULL AND key ~ '@(0|[1-9][0-9]*)(\.[^@]+)?$'`, from, from[:len(from)-1]+"A")
 	if err != nil {
 		return 0, err
 	}

@@ -44,6 +44,21 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
+		"an on_dead task is no occurrence",
+		"Its name, like those of occurrences, is that of the task with an @. A schedule with the name of the task does not wait for it.",
+		func(f *fixture) {
+			s := f.schedule("job", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = recurrence.SkipOverlap })
+			dies := f.create("job", onDead)
+			f.claim(start+1000, dies, "t")
+			if dead := f.settle(start+1001, dies, "t", task.Outcome{Verdict: task.Refusal}); dead.State != task.Dead {
+				f.Fatalf("%+v", dead)
+			}
+			if r := f.fire(start+5000, s); r.Spawned == nil || r.Task.Recur.Fired == nil {
+				f.Errorf("%+v", r)
+			}
+		},
+	},
+	{
 		"of many schedules at once no more pass than there is room",
 		"The instants of one call count for those after them.",
 		func(f *fixture) {
