@@ -113,7 +113,7 @@ func (s *server) view(ctx context.Context) {
 	for path, every := range map[string]time.Duration{
 		"/v1/live": 0, "/v1/due?rings=5": time.Second, "/v1/due?until=6144ms&step=64ms": time.Second,
 		"/v1/attempts?outcome=failed&limit=20": 5 * time.Second, "/v1/attempts?outcome=failed&limit=200": 5 * time.Second,
-		"/v1/history?for=1h": 10 * time.Second, "/v1/queues?limit=200": 10 * time.Second, "/v1/cluster": 10 * time.Second,
+		"/v1/history": 10 * time.Second, "/v1/queues?limit=200": 10 * time.Second, "/v1/cluster": 10 * time.Second,
 	} {
 		all.Go(func() { get(path, every) })
 	}

@@ -197,6 +197,29 @@ export interface Examination {
   findings: Array<Finding>
 }
 
+export interface Figures {
+  at?: string
+  attempts: number
+  cancelled?: number
+  created?: number
+  dead?: number
+  delivered?: number
+  failed?: number
+  interrupted?: number
+  late: Array<number>
+  lost_leases?: number
+  namespace?: string
+  over_100ms?: number
+  over_10ms?: number
+  over_1s?: number
+  overdue?: number
+  p50_ms?: number
+  p99_ms?: number
+  queue?: string
+  refused?: number
+  snoozed?: number
+}
+
 export interface Finding {
   check: string
   ok: boolean
@@ -226,25 +249,12 @@ export interface Health {
 }
 
 export interface History {
+  from: string
   late_bounds_ms: Array<number>
-  node?: string
-  since: string
+  queues: Array<Figures>
   step: string
-  steps: Array<HistoryStep>
-}
-
-export interface HistoryStep {
-  at: string
-  dead?: number
-  delivered?: number
-  failed?: number
-  interrupted?: number
-  late: Array<number>
-  lost_leases?: number
-  overdue?: number
-  refused?: number
-  snoozed?: number
-  waited: Array<number>
+  steps: Array<Figures>
+  until: string
 }
 
 export interface Identity {
@@ -703,10 +713,20 @@ export interface TokenList {
 }
 
 export interface Upcoming {
+  hours?: Array<UpcomingCount> | null
   items: Array<UpcomingItem>
   more?: boolean
   time: string
   until: string
+}
+
+export interface UpcomingCount {
+  count: number
+  held?: "suspended" | "purge" | "pause"
+  hour: string
+  namespace: string
+  queue: string
+  schedule?: string
 }
 
 export interface UpcomingItem {
@@ -749,7 +769,7 @@ export const listShards = /* @__PURE__ */ call<{}, undefined, ShardList>('GET', 
 export const examineStore = /* @__PURE__ */ call<{}, undefined, Examination>('GET', 'v1/cluster/store', 'read', true)
 export const countDue = /* @__PURE__ */ call<{ rings?: number; until?: string; step?: string; queue?: string; by?: "queue" }, undefined, Due>('GET', 'v1/due', 'read', false)
 export const explainEgress = /* @__PURE__ */ call<{ url?: string }, undefined, Egress>('GET', 'v1/egress', 'read', true)
-export const history = /* @__PURE__ */ call<{ for?: string }, undefined, History>('GET', 'v1/history', 'read', false)
+export const history = /* @__PURE__ */ call<{ from?: string; until?: string; step?: string; queue?: string }, undefined, History>('GET', 'v1/history', 'read', false)
 export const live = /* @__PURE__ */ call<{}, undefined, Live>('GET', 'v1/live', 'read', false)
 export const listNamespaces = /* @__PURE__ */ call<{ limit?: number; cursor?: string }, undefined, NamespaceList>('GET', 'v1/namespaces', 'read', true)
 export const deleteNamespace = /* @__PURE__ */ call<{ name: string; ifMatch?: string }, undefined, Namespace>('DELETE', 'v1/namespaces/{name}', 'admin', true, { ifMatch: 'If-Match' })
@@ -775,12 +795,12 @@ export const triggerSchedule = /* @__PURE__ */ call<{ name: string; idempotencyK
 export const listSecrets = /* @__PURE__ */ call<{}, undefined, SecretList>('GET', 'v1/secrets', 'admin', false)
 export const createSecret = /* @__PURE__ */ call<{}, SecretInput, Secret>('POST', 'v1/secrets', 'admin', false)
 export const deleteSecret = /* @__PURE__ */ call<{ id: string }, undefined, Secret>('DELETE', 'v1/secrets/{id}', 'admin', false)
-export const listTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; order?: "ended"; limit?: number; cursor?: string; include?: "body" }, undefined, TaskList>('GET', 'v1/tasks', 'read', false)
+export const listTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; ended_before?: string; destination?: string; contains?: string; order?: "ended"; limit?: number; cursor?: string; include?: "body" }, undefined, TaskList>('GET', 'v1/tasks', 'read', false)
 export const createTask = /* @__PURE__ */ call<{ idempotencyKey?: string }, TaskInput, Task>('POST', 'v1/tasks', 'write', false, { idempotencyKey: 'Idempotency-Key' })
 export const createTasks = /* @__PURE__ */ call<{}, BatchInput, BatchReply>('POST', 'v1/tasks/batch', 'write', false)
-export const cancelTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; all?: boolean; expect?: number; dry_run?: boolean }, undefined, BulkReply>('POST', 'v1/tasks/cancel', 'write', false)
-export const moveTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; all?: boolean; expect?: number; dry_run?: boolean }, MoveInput, BulkReply>('POST', 'v1/tasks/move', 'write', false)
-export const retryTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; all?: boolean; expect?: number; dry_run?: boolean }, undefined, BulkReply>('POST', 'v1/tasks/retry', 'write', false)
+export const cancelTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; ended_before?: string; destination?: string; contains?: string; all?: boolean; expect?: number; dry_run?: boolean }, undefined, BulkReply>('POST', 'v1/tasks/cancel', 'write', false)
+export const moveTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; ended_before?: string; destination?: string; contains?: string; all?: boolean; expect?: number; dry_run?: boolean }, MoveInput, BulkReply>('POST', 'v1/tasks/move', 'write', false)
+export const retryTasks = /* @__PURE__ */ call<{ queue?: string; state?: Array<"scheduled" | "held" | "running" | "delivered" | "cancelled" | "expired" | "dead">; label?: Array<string>; reason?: "attempts_exhausted" | "max_age_exceeded" | "reclaims_exhausted" | "gone" | "no_retry" | "egress_denied" | "refused" | "expired" | "cancelled" | "purged"; schedule?: string; prefix?: string; due_before?: string; due_after?: string; ended_after?: string; ended_before?: string; destination?: string; contains?: string; all?: boolean; expect?: number; dry_run?: boolean }, undefined, BulkReply>('POST', 'v1/tasks/retry', 'write', false)
 export const cancelTask = /* @__PURE__ */ call<{ name: string; ifMatch?: string }, undefined, Task>('DELETE', 'v1/tasks/{name}', 'write', false, { ifMatch: 'If-Match' })
 export const getTask = /* @__PURE__ */ call<{ name: string; wait?: string }, undefined, Task>('GET', 'v1/tasks/{name}', 'read', false)
 export const patchTask = /* @__PURE__ */ call<{ name: string; ifMatch?: string }, TaskPatch, Task>('PATCH', 'v1/tasks/{name}', 'write', false, { ifMatch: 'If-Match' })
@@ -791,5 +811,5 @@ export const touchTask = /* @__PURE__ */ call<{ name: string; ifMatch?: string }
 export const listTokens = /* @__PURE__ */ call<{ limit?: number; cursor?: string }, undefined, TokenList>('GET', 'v1/tokens', 'admin', false)
 export const createToken = /* @__PURE__ */ call<{}, TokenInput, Token>('POST', 'v1/tokens', 'admin', false)
 export const revokeToken = /* @__PURE__ */ call<{ id: string; children?: boolean; force?: boolean }, undefined, Token>('DELETE', 'v1/tokens/{id}', 'admin', false)
-export const listUpcoming = /* @__PURE__ */ call<{ from?: string; until?: string; queue?: string; limit?: number }, undefined, Upcoming>('GET', 'v1/upcoming', 'read', false)
+export const listUpcoming = /* @__PURE__ */ call<{ from?: string; until?: string; queue?: string; by?: "hour"; limit?: number }, undefined, Upcoming>('GET', 'v1/upcoming', 'read', false)
 export const whoami = /* @__PURE__ */ call<{}, undefined, Identity>('GET', 'v1/whoami', 'read', false)

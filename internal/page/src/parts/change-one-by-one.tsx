@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { cancelTask, retryTask, runTask, type Problem, type Task } from '../api/openapi.gen'
+import { cancelTask, runTask, type Problem, type Task } from '../api/openapi.gen'
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
 import { problemOf } from '../state/data'
@@ -9,19 +9,16 @@ import { ActionButton, runNow } from './action'
 import { Command } from './command'
 import { Dialog } from './dialog'
 import { Examples } from './examples'
-import { Note, ProblemNote } from './notice'
+import { ProblemNote } from './notice'
 
 const verbs = {
-  retry: { call: retryTask, word: 'Retry', past: 'due now', command: ['dead', 'retry'], about: 'Each task is due now and keeps its id. Its attempts are counted from 0 again.' },
-  cancelDead: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['dead', 'rm'], about: 'No attempt of a cancelled task starts, and its body is deleted at once, unless its queue keeps bodies.' },
   run: { call: runTask, word: 'Run', past: 'due now', command: ['move', '--now'], about: runNow('Each task') },
   cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['cancel'], about: 'No attempt of a cancelled task starts any more. A running attempt is the last one.' },
 } as const
 
-// Found is the tasks that an action changes, and what the user must know of them.
+// Found is the tasks that an action changes.
 export interface Found {
   tasks: Task[]
-  note?: string
 }
 
 interface Props {
@@ -30,7 +27,6 @@ interface Props {
   title: string
   find: (signal: AbortSignal) => Promise<Found>
   done: () => void
-  off?: string
 }
 
 // ChangeOneByOne changes tasks that no filter of the API selects, one by one. It first
@@ -39,7 +35,7 @@ export function ChangeOneByOne(p: Props) {
   const open = useSignal(false)
   return (
     <>
-      <ActionButton label={p.label} call={verbs[p.verb].call} off={p.off} style={danger(p.verb)} open={() => (open.value = true)} />
+      <ActionButton label={p.label} call={verbs[p.verb].call} style={danger(p.verb)} open={() => (open.value = true)} />
       {open.value && <Steps {...p} onClose={() => (open.value = false)} />}
     </>
   )
@@ -85,7 +81,6 @@ function Steps({ verb, title, find, done, onClose: closed }: Props & { onClose: 
         <ProblemNote problem={problem.value} />
         {!found.value && !problem.value && <p class="loading" role="status">Reading the tasks…</p>}
         {found.value && !p && <p role="status"><b>{plural(tasks.length, 'task')}</b> found. Nothing is changed yet.</p>}
-        {found.value?.note && !p && <Note tone="warn">{found.value.note}</Note>}
         {found.value && !p && <p>{about} The tasks are changed one by one, so this can be stopped at any time.</p>}
         {p && <Outcome of={p} total={tasks.length} past={past} />}
         {tasks.length > 0 && !p && <Examples of={tasks.slice(0, 20)} total={tasks.length} />}

@@ -11,6 +11,10 @@ export interface Filter {
   prefix?: string
   due_before?: string
   due_after?: string
+  ended_before?: string
+  ended_after?: string
+  destination?: string
+  contains?: string
 }
 
 export const states = ['scheduled', 'held', 'running', 'delivered', 'cancelled', 'expired', 'dead'] as const
@@ -18,7 +22,7 @@ export const reasons = [
   'attempts_exhausted', 'max_age_exceeded', 'reclaims_exhausted', 'gone', 'no_retry', 'egress_denied', 'refused', 'expired', 'cancelled', 'purged',
 ] as const
 
-const single = ['queue', 'reason', 'schedule', 'prefix', 'due_before', 'due_after'] as const
+const single = ['queue', 'reason', 'schedule', 'prefix', 'due_before', 'due_after', 'ended_before', 'ended_after', 'destination', 'contains'] as const
 const lists = ['state', 'label'] as const
 
 // filterOf returns the filter in the address of the page.

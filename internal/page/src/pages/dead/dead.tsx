@@ -6,11 +6,12 @@ import { ChangeByFilter } from '../../parts/change-by-filter'
 import { Command } from '../../parts/command'
 import { groupsOf, latest, type Collected } from '../../parts/dead-tasks'
 import { GroupPanel, Groups } from './groups'
+import { EndedAfter } from '../../parts/filters'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { useData, type Data } from '../../state/data'
 import type { Filter } from '../../state/filter'
-import { flags, reasons } from '../../state/filter'
+import { flags, reasons, selects } from '../../state/filter'
 import { route, setQuery } from '../../state/route'
 
 const meaning = 'A task is dead if it may not be retried any more: see its reason. You can retry it by hand until its retention ends.'
@@ -20,12 +21,11 @@ const meaning = 'A task is dead if it may not be retried any more: see its reaso
 export function Dead(_: { name: string }) {
   const query = route.value.query
   const filter: Filter = {}
-  if (query.get('queue')) filter.queue = query.get('queue')!
-  if (query.get('reason')) filter.reason = query.get('reason')!
-  const destination = query.get('destination') ?? ''
+  for (const key of ['queue', 'reason', 'destination', 'ended_after'] as const) if (query.get(key)) filter[key] = query.get(key)!
+  const destination = filter.destination ?? ''
   const queues = useData(allQueues, [], 10000)
-  const data = useData((signal) => latest(filter, signal), [filter.queue, filter.reason], 15000)
-  const some = !destination && data.value !== null && !(data.value.complete && data.value.tasks.length === 0)
+  const data = useData((signal) => latest(filter, signal), [JSON.stringify(filter)], 15000)
+  const some = data.value !== null && !(data.value.complete && data.value.tasks.length === 0)
   const reload = () => (data.reload(), queues.reload())
   return (
     <>
@@ -33,11 +33,10 @@ export function Dead(_: { name: string }) {
         {some && <ChangeByFilter key={'retry' + JSON.stringify(filter)} verb="retry" filter={{ ...filter, state: ['dead'] }} label="Retry all" done={reload} />}
         {some && <ChangeByFilter key={'cancel' + JSON.stringify(filter)} verb="cancel" filter={{ ...filter, state: ['dead'] }} label="Cancel all" done={reload} />}
       </Head>
-      <Filters filter={filter} destination={destination} queues={queues.value?.queues ?? []} />
+      <Filters filter={filter} queues={queues.value?.queues ?? []} />
       <ProblemNote problem={queues.problem} />
       <Loaded data={data}>{(all) => <DeadTasks all={all} filter={filter} destination={destination} queues={queues} reload={reload} />}</Loaded>
       <Command text={foliot('ls', '--state=dead', '--sort=ended', ...flags(filter).filter((f) => f !== '--all'))} />
-      {destination && <p class="dim">The command has no filter by destination: it lists the dead tasks of all destinations.</p>}
     </>
   )
 }
@@ -67,16 +66,16 @@ function DeadTasks({ all, filter, destination, queues, reload }: DeadTasksProps)
 }
 
 // totalOf returns the number of dead tasks from the counts of the queues, which know no
-// reason.
-function totalOf(all: { queues: Queue[]; complete: boolean } | null, { queue, reason }: Filter): string | null {
-  if (!all || reason) return null
+// reason, destination or time.
+function totalOf(all: { queues: Queue[]; complete: boolean } | null, { queue, ...rest }: Filter): string | null {
+  if (!all || selects(rest)) return null
   const queues = all.queues.filter((q) => !queue || q.name === queue)
   if (queue && queues.length === 0) return null
   return deadOf({ queues, complete: all.complete || queue !== undefined })
 }
 
 function nothing(filter: Filter) {
-  if (filter.queue || filter.reason) return <Empty title="No dead task matches this filter.">Remove a part of the filter to see more.</Empty>
+  if (selects(filter)) return <Empty title="No dead task matches this filter.">Remove a part of the filter to see more.</Empty>
   return (
     <Empty title="No task is dead." command={foliot('add', 'http://127.0.0.1:9/', '--in', '1s', '--max-attempts', '1')}>
       {meaning} This command makes a task that dies:
@@ -84,7 +83,7 @@ function nothing(filter: Filter) {
   )
 }
 
-function Filters({ filter, destination, queues }: { filter: Filter; destination: string; queues: Queue[] }) {
+function Filters({ filter, queues }: { filter: Filter; queues: Queue[] }) {
   const names = new Set(queues.filter((q) => q.counts.dead > 0).map((q) => q.name))
   if (filter.queue) names.add(filter.queue)
   const dead = (name: string) => queues.find((q) => q.name === name)?.counts.dead ?? 0
@@ -103,8 +102,9 @@ function Filters({ filter, destination, queues }: { filter: Filter; destination:
         </select>
       </label>
       <label class="field grow"><span>Destination</span>
-        <input data-search="" type="search" placeholder="host:port" spellcheck={false} autocomplete="off" value={destination} onChange={(e) => setQuery({ destination: e.currentTarget.value.trim() })} />
+        <input data-search="" type="search" placeholder="host:port" spellcheck={false} autocomplete="off" value={filter.destination ?? ''} onChange={(e) => setQuery({ destination: e.currentTarget.value.trim() })} />
       </label>
+      <EndedAfter of={filter} label="Died after" />
     </form>
   )
 }

@@ -9,7 +9,7 @@ import { DestinationLink } from '../../parts/host'
 import { Facts, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
 import { Time } from '../../parts/time'
-import { GroupActions } from '../../parts/dead-actions'
+import { ChangeByFilter } from '../../parts/change-by-filter'
 import type { Collected, Group } from '../../parts/dead-tasks'
 import { reasonText, reasonWords } from './reasons'
 import { Credentials, LastError, lastOf, Reply } from '../../parts/reply'
@@ -20,9 +20,21 @@ interface GroupProps {
   done: () => void
 }
 
+// GroupActions retries or cancels the tasks of a group.
+function GroupActions({ of: g, within, done }: GroupProps & { of: Group }) {
+  const filter = { ...within, state: ['dead'], reason: g.reason, destination: g.destination }
+  return (
+    <>
+      <ChangeByFilter verb="retry" label="Retry" filter={filter} done={done} />
+      <ChangeByFilter verb="cancel" label="Cancel" filter={filter} done={done} />
+    </>
+  )
+}
+
 // groupLink returns the address of the page with one group.
 function groupLink(g: Group): string {
-  return link('dead', '', { queue: route.value.query.get('queue') ?? '', reason: g.reason, destination: g.destination })
+  const { query } = route.value
+  return link('dead', '', { queue: query.get('queue') ?? '', ended_after: query.get('ended_after') ?? '', reason: g.reason, destination: g.destination })
 }
 
 // Groups shows one row for each group.

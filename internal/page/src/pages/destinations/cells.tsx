@@ -3,11 +3,9 @@ import { plural } from '../../format/number'
 import { serverNow } from '../../state/session'
 import { link } from '../../state/route'
 import { State } from '../../parts/badge'
-import { findDead } from '../../parts/dead-actions'
-import { taskDestination } from '../../format/destination'
 import { NextTest } from '../../parts/limit-reason'
 import { ErrorText } from '../../parts/reply'
-import { ChangeOneByOne } from '../../parts/change-one-by-one'
+import { ChangeByFilter } from '../../parts/change-by-filter'
 import { Time } from '../../parts/time'
 import type { Destination } from './use-destinations'
 
@@ -41,14 +39,8 @@ export function DeadLink({ of: d, complete }: { of: Destination; complete: boole
   return <a class="bad" href={link('dead', '', { destination: d.name })} aria-label={`${plural(d.dead.length, 'dead task')} of ${d.name}`}>{d.dead.length}{!complete && '+'}</a>
 }
 
-// RetryDead retries the dead tasks of a destination. The API has no filter by
-// destination, so the page looks at the dead tasks first.
+// RetryDead retries the dead tasks of a destination.
 export function RetryDead({ of: d, complete, done }: { of: Destination; complete: boolean; done: () => void }) {
-  return (
-    <ChangeOneByOne
-      verb="retry" label="Retry dead tasks" title={`Retry the dead tasks of ${d.name}`} done={done}
-      off={complete && d.dead.length === 0 ? 'It has no dead task.' : ''}
-      find={(signal) => findDead({}, (t) => taskDestination(t) === d.name, signal)}
-    />
-  )
+  if (complete && d.dead.length === 0) return null
+  return <ChangeByFilter verb="retry" label="Retry dead tasks" filter={{ state: ['dead'], destination: d.name }} done={done} />
 }

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { allQueues, deadOf } from '../../api/queues'
 import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
-import { Heatmap, HistoryTable } from './charts/heatmap'
+import { Heatmap, HistoryTables } from './charts/heatmap'
 import { Lines, type Line } from './charts/lines'
 import { foliot, foliotIn } from '../../format/command'
 import { count, plural } from '../../format/number'
@@ -14,12 +14,12 @@ import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { ErrorText } from '../../parts/reply'
 import { Table, type Column } from '../../parts/table'
-import { Time, useNow } from '../../parts/time'
+import { Time } from '../../parts/time'
 import { useData, type Data } from '../../state/data'
 import { connected, useLive } from '../../state/live'
 import { otherNamespace } from '../../state/current-namespace'
-import { link } from '../../state/route'
-import { operator, selectedOrAll, shared } from '../../state/session'
+import { link, route, setQuery } from '../../state/route'
+import { operator, selectedOrAll } from '../../state/session'
 import { reducedMotion, frozen } from '../../state/settings'
 import type { History, Live } from '../../api/openapi.gen'
 import { Failing } from './failing'
@@ -33,7 +33,7 @@ export function Now(_: { name: string }) {
   const live = useLive()
   const waiting = useData((signal) => rings(signal), [], 1000)
   const queues = useData(allQueues, [], 10000)
-  const hour = useData((signal) => history({ for: '1h' }, undefined, signal), [], 10000)
+  const hour = useData((signal) => history({}, undefined, signal), [], 10000)
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
@@ -45,8 +45,7 @@ export function Now(_: { name: string }) {
           <Overdue live={live} overdue={waiting.value?.overdue} queues={queues} />
           <Failing live={live} />
         </div>
-        <div><Panel title="Lateness of the last hour"><Loaded data={hour}>{(h) => <><Node name={h.node} /><HeatmapOf history={h} /><HistoryTable history={h} /></>}</Loaded></Panel></div>
-        <div><Panel title="Attempts per second"><Loaded data={hour}>{(h) => <Rates history={h} />}</Loaded></Panel></div>
+        <div class="wide"><Past hour={hour} /></div>
         <div class="wide" id={failuresId} tabIndex={-1}><Failures /></div>
       </div>
     </>
@@ -95,7 +94,7 @@ function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number
   const figures: [string, string, string?, ((event: Event) => void)?][] = [
     ['overdue', known(overdue), link('tasks', '', { state: 'scheduled', due_before: live.at })],
     ['dead', dead ?? '…', link('dead')],
-    ['attempts failed in the last hour' + (shared() ? ' on this server' : ''), known(failed), link('now'), goToFailures],
+    ['attempts failed in the last hour', known(failed), link('now'), goToFailures],
     ...(live.attempts ? [['attempts per second' + all, rate === undefined ? '…' : rate.toFixed(rate < 10 ? 1 : 0)]] as [string, string][] : []),
     ['attempts running' + (live.slots ? ` (server, limit ${count(live.slots)})` : all), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
     ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)], ['waited for receivers, limits and pauses, p99' + all, span(live.waited?.p99_ms ?? 0)]] as [string, string][] : []),
@@ -159,24 +158,46 @@ function Legend({ due: d }: { due: Due }) {
   )
 }
 
-function HeatmapOf({ history: h }: { history: History }) {
-  const now = useNow()
-  return h.steps.length === 0 ? <Empty title="No attempt in the last hour." /> : <Heatmap history={h} now={now} />
+// The times that the history can cover, each with the length of a step.
+const spans: Record<string, [title: string, from: string, step: string]> = {
+  hour: ['The last hour', '-1h', '1m'],
+  day: ['The last day', '-24h', '10m'],
+  week: ['The last week', '-168h', '1h'],
+  quarter: ['The last 90 days', '-2160h', '24h'],
+}
+
+// Past shows what happened, on all servers that share the store.
+function Past({ hour }: { hour: Data<History> }) {
+  const chosen = route.value.query.get('past') ?? 'hour'
+  const [title, from, step] = spans[chosen] ?? spans.hour!
+  const longer = useData(async (signal) => (chosen === 'hour' ? undefined : history({ from, step }, undefined, signal)), [chosen], 30000)
+  const data = chosen === 'hour' ? hour : longer
+  return (
+    <Panel title={title} aside={Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ past: key })}>{name}</button>)}>
+      <Loaded data={data}>{(h) => (!h || h.steps.length === 0 ? <Empty title="Nothing happened in this time." /> : (
+        <>
+          <div class="grid">
+            <div><h3>Lateness of attempts</h3><Heatmap history={h} /></div>
+            <div><h3>Attempts per {millis(h.step) < 36e5 ? 'second' : 'hour'}</h3><Rates history={h} /></div>
+          </div>
+          <HistoryTables history={h} />
+          <Command text={foliotIn(selectedOrAll(), 'stats', '--from', from, '--step', step)} label="A command that shows the same" />
+        </>
+      ))}</Loaded>
+    </Panel>
+  )
 }
 
 function Rates({ history: h }: { history: History }) {
   const step = millis(h.step)
-  if (h.steps.length === 0) return <Empty title="No attempt in the last hour." />
-  const first = Math.floor(Date.parse(h.since) / step) * step
-  const last = Date.parse(h.steps[h.steps.length - 1]!.at)
-  const byTime = new Map(h.steps.map((s) => [Date.parse(s.at), s]))
+  const unit = step < 36e5 ? 1000 : 36e5
+  const byTime = new Map(h.steps.map((s) => [Date.parse(s.at!), s]))
   const times: number[] = []
-  // A step without attempts is missing in the reply: there it is zero.
-  for (let t = Math.max(first, last - 36e5); t <= last; t += step) times.push(t)
-  if (times.length < 3) return <Empty title="The chart begins in half a minute." />
+  // A step in which nothing happened is missing in the reply: there it is zero.
+  for (let t = Date.parse(h.from); t < Date.parse(h.until); t += step) times.push(t)
   const line = (label: 'delivered' | 'failed' | 'snoozed' | 'refused', tone: Line['tone'], dash: string): Line =>
-    ({ label, tone, dash, values: times.map((t) => (byTime.get(t)?.[label] ?? 0) / (step / 1000)) })
-  return <Lines times={times} unit="/s" lines={[line('delivered', 'good', ''), line('failed', 'bad', '6 3'), line('snoozed', 'warn', '2 3'), line('refused', 'wait', '10 4')]} />
+    ({ label, tone, dash, values: times.map((t) => (byTime.get(t)?.[label] ?? 0) / (step / unit)) })
+  return <Lines times={times} unit={unit === 1000 ? '/s' : '/h'} lines={[line('delivered', 'good', ''), line('failed', 'bad', '6 3'), line('snoozed', 'warn', '2 3'), line('refused', 'wait', '10 4')]} />
 }
 
 const failureColumns: Column<EndedAttempt>[] = [

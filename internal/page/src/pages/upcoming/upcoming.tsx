@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { cancelTask, countDue, listUpcoming, runTask, type Due, type UpcomingItem } from '../../api/openapi.gen'
+import { cancelTask, countDue, listUpcoming, runTask, type Due, type UpcomingCount, type UpcomingItem } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { urlOrKind } from '../../format/destination'
 import { count, plural } from '../../format/number'
@@ -41,6 +41,7 @@ export function Upcoming(_: { name: string }) {
       <Panel title={title}>
         <Loaded data={counts}>{(due) => <><Overdue due={due} queue={queue} /><Timeline due={due} from={query.get('from')} to={query.get('to')} /></>}</Loaded>
       </Panel>
+      {chosen !== 'hour' && <Hours queue={queue} until={until} />}
       <Items queue={queue} until={until} retries={query.has('retries')} from={query.get('from')} to={query.get('to')} />
     </>
   )
@@ -112,6 +113,29 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
         />
       </details>
     </div>
+  )
+}
+
+const hourColumns: Column<UpcomingCount>[] = [
+  { title: 'Hour', cell: (h) => full(h.hour) },
+  { title: 'Count', number: true, cell: (h) => count(h.count) },
+  { title: 'What', cell: (h) => h.schedule ? <><a href={link('schedules', h.schedule)}>{h.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: new Date(Date.parse(h.hour) - 1).toISOString(), due_before: new Date(Date.parse(h.hour) + 36e5).toISOString() })}>tasks</a> },
+  { title: 'Queue', cell: (h) => <a href={link('queues', h.queue)}>{h.queue}</a> },
+  { title: 'Notes', cell: (h) => h.held && <Badge tone="warn">{h.held}</Badge> },
+]
+
+// Hours counts the tasks and the instants of schedules in each hour.
+function Hours({ queue, until }: { queue: string; until: string }) {
+  const data = useData((signal) => listUpcoming({ by: 'hour', until, queue }, undefined, signal), [until, queue], 15000)
+  return (
+    <Panel title="By the hour">
+      <Loaded data={data}>{(list) => (
+        <>
+          <Table caption="By the hour" rows={list.hours ?? []} columns={hourColumns} id={(h) => h.hour + h.namespace + h.queue + (h.schedule ?? '') + (h.held ?? '')} empty={<Empty title="Nothing is due in this time." />} />
+          {list.more && <p class="dim">The counts are complete until {full(list.until)}.</p>}
+        </>
+      )}</Loaded>
+    </Panel>
   )
 }
 

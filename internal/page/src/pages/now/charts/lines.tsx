@@ -1,4 +1,4 @@
-import { parts } from '../../../format/time'
+import { moment } from '../../../format/time'
 
 export interface Line {
   label: string
@@ -23,7 +23,7 @@ export function Lines({ times, lines, unit }: { times: number[]; lines: Line[]; 
         {[0, 0.5, 1].map((share) => <path key={share} class="grid-line" d={`M0 ${height * share}H${width}`} />)}
         {lines.map((l) => <path key={l.label} class={'line ' + l.tone} stroke-dasharray={l.dash} d={path(l.values)} />)}
       </svg>
-      <div class="times" aria-hidden="true">{[0, 0.5, 1].map((share) => <span key={share}>{parts(first + share * length).clock.slice(0, length < 600000 ? 8 : 5)}</span>)}</div>
+      <div class="times" aria-hidden="true">{[0, 0.5, 1].map((share) => <span key={share}>{moment(first + share * length, length)}</span>)}</div>
       <p class="legend">{lines.map((l) => <span key={l.label}><svg viewBox="0 0 24 14" class="swatch" aria-hidden="true"><path class={'line ' + l.tone} stroke-dasharray={l.dash} d="M0 7H24" /></svg>{l.label}</span>)}</p>
     </div>
   )
