@@ -128,7 +128,7 @@ var layers = []layer{
 		why: "settings are the domain's second half: rules about queues, namespaces and tokens use the task, and no store",
 	},
 	{
-		path: "internal/store", may: []string{"internal/task", "internal/settings"},
+		path: "internal/store", may: []string{"internal/history", "internal/task", "internal/settings"},
 		why: "the contract of all stores is made of the domain's words: a technology here would tie all stores to it",
 	},
 	{
@@ -218,7 +218,7 @@ var layers = []layer{
 		why: "one file says who may use how much of a server",
 	},
 	{
-		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/cron", "internal/settings", "internal/sparselog", "internal/spelling", "internal/store", "internal/task", "internal/timespan", "internal/tokenbucket", "internal/wire", "internal/wire/fields", "webhook"},
+		path: "internal/api", may: []string{"docs", "internal/activity", "internal/api/admission", "internal/api/decode", "internal/api/rings", "internal/cron", "internal/history", "internal/settings", "internal/sparselog", "internal/spelling", "internal/store", "internal/task", "internal/timespan", "internal/tokenbucket", "internal/wire", "internal/wire/fields", "webhook"},
 		why:  "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 		size: "a file for each noun of the API; they share authentication, quotas and the problem replies",
 	},
@@ -232,7 +232,7 @@ var layers = []layer{
 		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
 	},
 	{
-		path: "internal/store/memstore", may: []string{"internal/task", "internal/store", "internal/settings"},
+		path: "internal/store/memstore", may: []string{"internal/history", "internal/task", "internal/store", "internal/settings"},
 		why: "the reference is judged by reading it: a map, a mutex and the domain",
 	},
 	{
@@ -260,7 +260,7 @@ var layers = []layer{
 		why: "the rule that shares limits is pure: each store locks the state, and reads its own clock",
 	},
 	{
-		path: "internal/store/pebblestore", may: []string{"internal/bytesize", "internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/pebblestore/marker"},
+		path: "internal/store/pebblestore", may: []string{"internal/history", "internal/bytesize", "internal/task", "internal/store", "internal/settings", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/pebblestore/marker"},
 		tech: []string{"github.com/cockroachdb/pebble/v2"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "one committer applies each change to records, indexes, counts and the audit log in one batch: they share its state",
@@ -305,7 +305,7 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: they need one function of the store",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/permits", "internal/store/quota", "internal/store/serverclock", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
+		path: "internal/store/redisstore", may: []string{"internal/history", "internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/permits", "internal/store/quota", "internal/store/serverclock", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/registry", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec, lowwater and permits",
 	},
@@ -314,7 +314,7 @@ var layers = []layer{
 		why: "the columns of a record are a function of the record alone: the tables and statements are above",
 	},
 	{
-		path: "internal/store/pgstore", may: []string{"internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/permits", "internal/store/quota", "internal/store/serverclock", "internal/store/sqltask"},
+		path: "internal/store/pgstore", may: []string{"internal/history", "internal/task", "internal/store", "internal/settings", "internal/sparselog", "internal/store/codec", "internal/store/kernel", "internal/store/lowwater", "internal/store/membership", "internal/store/permits", "internal/store/quota", "internal/store/serverclock", "internal/store/sqltask"},
 		tech: []string{"github.com/jackc/pgx/v5", "golang.org/x/sync", "golang.org/x/sys"}, // a lock that a deadline ends; an option of TCP
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task and kernel, the rest to codec and lowwater",
 		size: "each change is one transaction over records, leases, news and counts: the statements share their columns and connections",
@@ -326,7 +326,7 @@ var layers = []layer{
 		why:   "contents move by the contract of stores alone: code for one store could lose what another one has",
 	},
 	{
-		path: "internal/store/storetest", may: []string{"internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, failing}, tech: testTools,
+		path: "internal/store/storetest", may: []string{"internal/history", "internal/task", "internal/store", "internal/settings", "internal/tasktest", leaving, failing}, tech: testTools,
 		why:  "the suite knows only the contract: a suite that used one store could not judge all stores alike",
 		size: "a suite: a file for each part of the contract, and each is read alone",
 	},
@@ -387,14 +387,18 @@ var layers = []layer{
 		why:  "the page is a client of the public API: its files know nothing of the server",
 	},
 	{
+		path: "internal/history", may: []string{"internal/task"}, tests: []string{"internal/store/memstore"},
+		why: "the figures of the past are counted, summed and encoded here; a store only keeps their bytes",
+	},
+	{
 		path: "internal/activity", may: []string{"internal/task"},
 		why: "attempts are counted and kept here, with the time as an argument: this package does not know its readers",
 	},
 	{
 		path: "internal/engine",
 		may: []string{
-			"internal/activity", "internal/dispatch", "internal/maintenance", "internal/settings", "internal/sparselog", "internal/store", "internal/task",
-			"internal/timespan", "internal/trustedclock", "internal/wire",
+			"internal/activity", "internal/dispatch", "internal/history", "internal/maintenance", "internal/settings", "internal/sparselog", "internal/store", "internal/task",
+			"internal/trustedclock", "internal/wire",
 		},
 		tests: []string{"internal/engine/directory", "internal/engine/memory", "internal/engine/redis", "internal/redistest", "internal/store/redisstore"},
 		why:   "a node is wired here for any program: the API, the sender and the stores are known to its users alone",

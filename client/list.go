@@ -25,6 +25,10 @@ type Filter struct {
 	DueBefore  time.Time // exclusive: DueAt, which retries do not move, is before this. Zero means no bound
 	DueAfter   time.Time // exclusive: DueAt is after this. Zero means no bound
 	EndedAfter time.Time // exclusive: FinishedAt is after this. Zero means no bound
+	// EndedBefore is an exclusive bound too: FinishedAt is before this.
+	EndedBefore time.Time
+	Destination string // host:port, or kind/ and the name of a kind
+	Contains    string // a part of their names, in upper or lower case
 	// All must be set to call CancelMatching, RetryMatching or MoveMatching
 	// without any of these fields. Tasks.List and Tasks.Page ignore it.
 	All bool
@@ -168,5 +172,8 @@ func (f Filter) values() conn.Params {
 	v.Add("due_before", f.DueBefore)
 	v.Add("due_after", f.DueAfter)
 	v.Add("ended_after", f.EndedAfter)
+	v.Add("ended_before", f.EndedBefore)
+	v.Add("destination", f.Destination)
+	v.Add("contains", f.Contains)
 	return v
 }

@@ -11,7 +11,9 @@ import (
 // UpcomingQuery selects what is due next.
 type UpcomingQuery struct {
 	From   time.Time     // only what is due then or later. Default: all, overdue tasks too
-	Within time.Duration // from the server's time on. Default: 1h
+	Within time.Duration // from the server's time on. Default: 1h after From, or after the server's time
+	Until  time.Time     // in place of Within
+	ByHour bool          // Upcoming.Hours in place of Items
 	Queue  string
 	Limit  int // at most 1000. Default: 100
 }
@@ -22,6 +24,7 @@ type Upcoming struct {
 	Time  time.Time // the server's time
 	Until time.Time // the list is complete until then; items that are due exactly then can be missing if More is set
 	Items []UpcomingItem
+	Hours []UpcomingCount
 	More  bool // further items are due, or may be due, within the requested time
 }
 
@@ -43,6 +46,10 @@ func (ts Tasks) Upcoming(ctx context.Context, q UpcomingQuery) (*Upcoming, error
 	values := conn.Params{}
 	values.Add("from", q.From)
 	values.Add("until", q.Within)
+	values.Add("until", q.Until)
+	if q.ByHour {
+		values.Add("by", "hour")
+	}
 	values.Add("queue", q.Queue)
 	values.Add("limit", q.Limit)
 	return conn.Get[Upcoming](ctx, ts.conn, "list upcoming tasks", "/upcoming", values)
@@ -55,3 +62,19 @@ func (u *Upcoming) UnmarshalJSON(data []byte) error { return decode[wire.Upcomin
 func (i UpcomingItem) MarshalJSON() ([]byte, error) { return encode[wire.UpcomingItem](i) }
 
 func (i *UpcomingItem) UnmarshalJSON(data []byte) error { return decode[wire.UpcomingItem](data, i) }
+
+// UpcomingCount is the number of tasks of a queue, or of instants of a schedule, that are
+// due in an hour.
+type UpcomingCount struct {
+	Hour             time.Time // the beginning of the hour
+	Namespace, Queue string
+	Schedule         string // empty: tasks that exist
+	Count            int64
+	Held             string // why they will not start when they are due
+}
+
+func (c UpcomingCount) MarshalJSON() ([]byte, error) { return encode[wire.UpcomingCount](c) }
+
+func (c *UpcomingCount) UnmarshalJSON(data []byte) error {
+	return decode[wire.UpcomingCount](data, c)
+}

@@ -12,19 +12,16 @@ import (
 type Recorder struct {
 	mu        sync.Mutex
 	began     task.Millis
-	history   history
 	delivered recent // attempts that delivered their task
 	others    recent // all other attempts
 }
 
 // New returns a Recorder that begins now.
 func New(now task.Millis) *Recorder {
-	r := &Recorder{
-		began: now, history: history{began: stepOf(now), byName: map[string]*figures{}},
+	return &Recorder{
+		began:     now,
 		delivered: recent{lists: map[string]*attemptList{}}, others: recent{lists: map[string]*attemptList{}},
 	}
-	r.history.step(now)
-	return r
 }
 
 // attempt is one attempt that has ended.
@@ -50,9 +47,6 @@ func (r *Recorder) Note(now task.Millis, claimed *task.Task, o *task.Outcome, af
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history.step(now)
-	r.history.slot(r.history.present).add(o, after)
-	r.history.of(claimed.Namespace).add(o, after)
 	kind := &r.others
 	if o.Verdict == task.Success && after != nil {
 		kind = &r.delivered
@@ -60,33 +54,6 @@ func (r *Recorder) Note(now task.Millis, claimed *task.Task, o *task.Outcome, af
 	if place := kind.place(now, claimed.Namespace); place != nil {
 		*place = attemptOf(now, claimed, o, after)
 	}
-}
-
-// Overdue records the number of due tasks that wait, by namespace.
-func (r *Recorder) Overdue(now task.Millis, waiting map[string]int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.history.step(now)
-	total := 0
-	for namespace, n := range waiting {
-		total += n
-		if n > 0 {
-			f := r.history.of(namespace)
-			f.Overdue = max(f.Overdue, uint32(n))
-		}
-	}
-	f := r.history.slot(r.history.present)
-	f.Overdue = max(f.Overdue, uint32(total))
-}
-
-// History returns the figures of a namespace in the steps that begin at a time or
-// later, the earliest first. The empty namespace means all of them, and steps with
-// nothing to count are missing. since is the time from which the figures are complete.
-func (r *Recorder) History(now task.Millis, namespace string, from task.Millis) (list []figures, since task.Millis) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.history.step(now)
-	return r.history.figures(namespace, from)
 }
 
 // attemptOf returns the record of an attempt, with copies of its texts, because a text

@@ -2,32 +2,11 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/foliot/foliot/internal/activity"
-	"github.com/foliot/foliot/internal/timespan"
 )
 
-// The bounds of the time that a history covers, which has steps of ten seconds.
-const minHistory, maxHistory = 10 * time.Second, time.Hour
-
-var (
-	outcomeParam = param{name: "outcome", about: "Only attempts with one of these outcomes.", enum: []string{"delivered", "failed", "snoozed", "refused", "interrupted", "lost_lease"}, repeated: true}
-	forParam     = param{name: "for", about: "The time that the history covers, until now; 1h by default, which is the maximum.", format: duration}
-)
-
-func (s *Server) history(w http.ResponseWriter, r *request) error {
-	if s.cfg.Engine == nil {
-		return unsupported("this server has no history")
-	}
-	span := r.query.span(forParam, maxHistory)
-	if span < minHistory || span > maxHistory {
-		return refuse("out_of_range", "for", "must be between "+timespan.Text(minHistory)+" and "+timespan.Text(maxHistory))
-	}
-	history := s.cfg.Engine.History(r.oneOrAll(), max(s.now().Add(-span), r.since()))
-	history.Node = s.nodeName()
-	return s.reply(w, r, http.StatusOK, history)
-}
+var outcomeParam = param{name: "outcome", about: "Only attempts with one of these outcomes.", enum: []string{"delivered", "failed", "snoozed", "refused", "interrupted", "lost_lease"}, repeated: true}
 
 func (s *Server) attempts(w http.ResponseWriter, r *request) error {
 	if s.cfg.Engine == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/settings"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -18,17 +17,11 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var filter activity.Filter
 		var detailed bool
-		var namespace string
-		var span time.Duration
 		s := serve(t, func(c *api.Config) {
 			c.Engine = servertest.Engine{
 				OnAttempts: func(f activity.Filter, d bool) wire.AttemptList {
 					filter, detailed = f, d
 					return wire.AttemptList{Since: "2030-01-01T00:00:00.000Z", Attempts: []wire.EndedAttempt{}}
-				},
-				OnHistory: func(n string, from task.Millis) wire.History {
-					namespace, span = n, time.Since(from.Time())
-					return wire.History{Since: "2030-01-01T00:00:00.000Z", LateBoundsMS: []int64{}, Steps: []wire.HistoryStep{}}
 				},
 			}
 		})
@@ -46,25 +39,17 @@ func TestANamespaceSeesItsOwnAttempts(t *testing.T) {
 			if filter.Namespace != c.namespace || detailed != c.operator || filter.Queue != "mail" || filter.Limit != 5 || !slices.Equal(filter.Outcomes, []string{"failed", "refused"}) || list.Since == "" {
 				t.Errorf("%v: %+v, detailed %v, complete after %q", c.headers, filter, detailed, list.Since)
 			}
-			if s.do("GET", "/v1/history?for=5m", "", c.headers...).want(200, nil); namespace != c.namespace || span != 5*time.Minute {
-				t.Errorf("%v: the history of %q for %v", c.headers, namespace, span)
-			}
 		}
 		if created := s.store.Standing().Settings.Namespace("acme").CreatedAt; filter.Since != 0 || created == 0 {
 			t.Errorf("an operator sees attempts since %d", filter.Since)
 		} else if s.do("GET", "/v1/attempts", "", own).want(200, nil); filter.Since != created {
 			t.Errorf("the namespace's token sees attempts since %d, before the namespace existed", filter.Since)
 		}
-		if s.do("GET", "/v1/history", "", own).want(200, nil); span != time.Hour {
-			t.Errorf("the history is for %v", span)
-		}
-		for query, code := range map[string]string{"history?for=2h": "out_of_range", "history?for=9s": "out_of_range", "history?for=x": "bad_duration", "attempts?outcome=good": "bad_parameter", "attempts?queue=@": "bad_name", "attempts?limit=1001": "bad_parameter"} {
+		for query, code := range map[string]string{"attempts?outcome=good": "bad_parameter", "attempts?queue=@": "bad_name", "attempts?limit=1001": "bad_parameter"} {
 			if r := s.do("GET", "/v1/"+query, "", own); r.status != 400 {
 				t.Errorf("%s: %d, want %s", query, r.status, code)
 			}
 		}
 	})
-	for _, path := range []string{"/v1/history", "/v1/attempts"} {
-		serve(t).do("GET", path, "").problem(501, "unsupported", "")
-	}
+	serve(t).do("GET", "/v1/attempts", "").problem(501, "unsupported", "")
 }

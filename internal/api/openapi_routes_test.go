@@ -404,10 +404,10 @@ var descriptions = map[string]description{
 		replies: []reply{{status: 200, about: "The counts.", body: wire.Due{}}},
 	},
 	"GET " + wire.Version + "/history": {
-		tag: "server", id: "history", summary: "Show the attempts of the last hour as figures",
+		tag: "server", id: "history", summary: "Show what happened as figures",
 		extra:   true,
-		about:   "The figures of the server that replies, for each ten seconds: attempts by lateness and by outcome, dead and overdue tasks. A restart clears them.",
-		replies: []reply{{status: 200, about: "The steps, the earliest first.", body: wire.History{}}},
+		about:   "The figures of all servers that share the store: attempts by lateness and by outcome, and tasks that died, were created, were cancelled or waited. The store keeps minutes for 24 hours, and hours for 90 days.",
+		replies: []reply{{status: 200, about: "The figures by time and by queue.", body: wire.History{}}},
 	},
 	"GET " + wire.Version + "/attempts": {
 		tag: "server", id: "listAttempts", summary: "Show recent attempts",

@@ -56,6 +56,9 @@ var (
 		{name: "due_before", about: "Only tasks with a due_at before this time. Retries do not move due_at.", format: "date-time"},
 		{name: "due_after", about: "Only tasks with a due_at after this time.", format: "date-time"},
 		{name: "ended_after", about: "Only tasks that have ended, with a finished_at after this time.", format: "date-time"},
+		{name: "ended_before", about: "Only tasks that have ended, with a finished_at before this time.", format: "date-time"},
+		{name: "destination", about: "Only tasks for this destination: host:port, or kind/ and the name of a kind."},
+		{name: "contains", about: "Only tasks whose names contain this, in upper or lower case."},
 	}
 	labelParam     = param{name: "label", about: "Only tasks or schedules with all of these labels, each as key=value.", repeated: true}
 	queueParam     = param{name: "queue", about: "Only tasks of this queue."}
@@ -131,7 +134,7 @@ func (p *param) check(value string) error {
 		return task.ValidateName(p.name, value)
 	case prefixParam.name:
 		return task.ValidateRecordName(p.name, value)
-	case "target", "by":
+	case "target", "by", "destination", "contains":
 		if value == "" {
 			return refuse("bad_parameter", p.name, "must not be empty: leave it out")
 		}
@@ -153,6 +156,25 @@ func (q query) span(p param, usual time.Duration) time.Duration {
 		return d
 	}
 	return usual
+}
+
+// instant reads a time, or a duration from now.
+func (q query) instant(name string, now, usual task.Millis) (task.Millis, error) {
+	s := q.Get(name)
+	if !q.Has(name) {
+		return usual, nil
+	}
+	if d, err := timespan.Parse(s); err == nil {
+		return max(now.Add(d), 0), nil
+	}
+	at, err := parseTime(name, s)
+	switch {
+	case err != nil && strings.Contains(s, " "):
+		return 0, err // explains how to encode a +
+	case err != nil:
+		return 0, refuse("bad_time", name, "invalid: use a time, such as 2030-01-02T15:04:05Z, or a duration from now, such as 0s or -1h")
+	}
+	return max(task.CeilMillis(at), 0), nil
 }
 
 func (q query) time(name string) (t time.Time, given bool) {
@@ -182,7 +204,7 @@ type listFilter struct {
 
 func (r *request) filter() (f listFilter, err error) {
 	q := r.query
-	f.Filter = task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix")}
+	f.Filter = task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix"), Destination: q.Get("destination"), Contains: strings.ToLower(q.Get("contains"))}
 	f.states(q.Values["state"])
 	q.bound(&f.Filter)
 	f.Labels, err = q.labels()
@@ -231,7 +253,7 @@ func (f *listFilter) keep(s *settings.Settings, now task.Millis, page []*task.Ta
 	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == settings.NotHeld })
 }
 
-// bound reads due_before, due_after and ended_after. These times of tasks are
+// bound reads due_before, due_after, ended_after and ended_before. These times of tasks are
 // whole milliseconds, so a finer bound is rounded in the direction that does not
 // change the result. A bound of 0 would mean no bound, so it is replaced: no task
 // is due before 0.
@@ -244,6 +266,9 @@ func (q query) bound(f *task.Filter) {
 	}
 	if t, given := q.time("ended_after"); given {
 		f.EndedAfter = task.FloorMillis(t)
+	}
+	if t, given := q.time("ended_before"); given {
+		f.EndedBefore = cmp.Or(task.CeilMillis(t), -1)
 	}
 }
 

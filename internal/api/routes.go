@@ -72,7 +72,7 @@ func routes() []route {
 		{method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: settings.ScopeWrite, bodiless: true, weight: admission.Medium, query: bulk},
 		{method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: settings.ScopeWrite, bodiless: true, weight: admission.Medium, query: bulk},
 		{method: "POST", path: tasksPath + "/move", serve: (*Server).moveMany, scope: settings.ScopeWrite, weight: admission.Medium, query: bulk},
-		{method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, weight: admission.Large, query: []param{fromParam, untilParam, queueParam, limitParam}},
+		{method: "GET", path: wire.Version + "/upcoming", serve: (*Server).upcoming, scope: settings.ScopeRead, weight: admission.Large, query: []param{fromParam, untilParam, queueParam, hourParam, limitParam}},
 		// Schedules.
 		{method: "GET", path: schedulesPath, serve: (*Server).listSchedules, scope: settings.ScopeRead, weight: admission.Large, query: []param{labelParam, limitParam, cursorParam, includeParam}},
 		{method: "GET", path: schedulePath, serve: (*Server).getSchedule, scope: settings.ScopeRead},
@@ -114,7 +114,7 @@ func routes() []route {
 		{method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: settings.ScopeAdmin, operator: true, costly: true},
 		{method: "GET", path: "/metrics", serve: (*Server).metrics, scope: settings.ScopeRead, operator: true, diagnostic: true, weight: admission.Large},
 		{method: "GET", path: wire.Version + "/due", serve: (*Server).due, scope: settings.ScopeRead, weight: admission.Large, query: []param{ringsParam, dueUntilParam, stepParam, queueParam, byParam}},
-		{method: "GET", path: wire.Version + "/history", serve: (*Server).history, scope: settings.ScopeRead, query: []param{forParam}},
+		{method: "GET", path: wire.Version + "/history", serve: (*Server).history, scope: settings.ScopeRead, weight: admission.Large, query: []param{historyFromParam, historyUntilParam, historyStepParam, queueParam}},
 		{method: "GET", path: wire.Version + "/attempts", serve: (*Server).attempts, scope: settings.ScopeRead, query: []param{queueParam, outcomeParam, limitParam}},
 		{method: "GET", path: clusterPath, serve: (*Server).cluster, scope: settings.ScopeRead, operator: true},
 		{method: "GET", path: clusterPath + "/shards", serve: (*Server).listShards, scope: settings.ScopeRead, operator: true, weight: admission.Large},

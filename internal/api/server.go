@@ -17,6 +17,7 @@ import (
 
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/api/admission"
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/sparselog"
 	"github.com/foliot/foliot/internal/store"
@@ -27,6 +28,7 @@ import (
 // Store is the part of a store that the API uses.
 type Store interface {
 	store.TaskStore
+	history.Store
 	Standing() store.Standing
 	Configure(ctx context.Context, now task.Millis, edits []settings.Edit) ([]settings.EditReply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
@@ -37,9 +39,8 @@ type Store interface {
 type Engine interface {
 	// Live returns the activity in all namespaces.
 	Live() wire.Live
-	// History returns the figures of a namespace, in the steps that begin at a
-	// time or later. The empty namespace means all of them.
-	History(namespace string, from task.Millis) wire.History
+	// FlushHistory writes what happened until now to the history in the store.
+	FlushHistory(ctx context.Context) error
 	// RecentAttempts returns recent attempts, the latest first. If detailed is
 	// set, their errors can contain addresses of the internal network.
 	RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList

@@ -2,13 +2,11 @@ package api
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -16,7 +14,8 @@ const defaultUpcoming = time.Hour
 
 var (
 	fromParam  = param{name: "from", about: "List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default."}
-	untilParam = param{name: "until", about: "List what is due within this time from now; 1h by default.", format: duration}
+	untilParam = param{name: "until", about: "List what is due until this time: a time, or a duration from now. By default an hour after from, or from now."}
+	hourParam  = param{name: "by", about: "hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days.", enum: []string{"hour"}}
 )
 
 func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
@@ -24,6 +23,9 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	coming := forecast{now: now, queue: r.query.Get("queue")}
 	if err := coming.read(r.query); err != nil {
 		return err
+	}
+	if r.query.Has(hourParam.name) {
+		return s.upcomingHours(w, r, &coming)
 	}
 	most := r.query.number(limitParam, defaultLimit)
 	end, err := s.readForecast(r, &coming, most)
@@ -42,40 +44,29 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 }
 
 func (f *forecast) read(q query) (err error) {
-	span := q.span(untilParam, defaultUpcoming)
-	if span < 0 || span > task.MaxDuration {
-		return refuse("out_of_range", "until", "must be between 0s and "+task.MaxDuration.String())
+	if f.from, err = q.instant("from", f.now, 0); err != nil {
+		return err
 	}
-	f.until = min(f.now.Add(span), task.Never-1)
-	if !q.Has("from") {
-		return nil
+	if f.until, err = q.instant("until", f.now, max(f.from, f.now).Add(defaultUpcoming)); err != nil {
+		return err
 	}
-	if f.from, err = parseFrom(q.Get("from"), f.now); err == nil && f.from > f.until {
-		err = refuse("out_of_range", "from", "must not be later than until: use an earlier from, or a longer until")
+	switch {
+	case f.until < f.now:
+		err = refuse("out_of_range", "until", "must not be in the past")
+	case f.until > f.now.Add(task.MaxDuration):
+		err = refuse("out_of_range", "until", "must be within "+task.MaxDuration.String())
+	case f.from > f.until:
+		err = refuse("out_of_range", "from", "must not be later than until: use an earlier from, or a later until")
 	}
 	return err
 }
 
-func parseFrom(s string, now task.Millis) (task.Millis, error) {
-	if d, err := timespan.Parse(s); err == nil {
-		return max(now.Add(d), 0), nil
-	}
-	at, err := parseTime("from", s)
-	switch {
-	case err != nil && strings.Contains(s, " "):
-		return 0, err // explains how to encode a +
-	case err != nil:
-		return 0, refuse("bad_time", "from", "invalid: use a time, such as 2030-01-02T15:04:05Z, or a duration from now, such as 0s or -1h")
-	}
-	return max(task.CeilMillis(at), 0), nil
-}
-
-// readForecast reads the tasks and the schedules of f, all that are due before
+// readForecast reads at most most tasks, and the schedules of f, all that are due before
 // end.
 func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Millis, err error) {
 	end = f.until + 1
 	schedules := most
-	if f.queue != "" {
+	if f.queue != "" || most == 0 {
 		schedules = maxLimit // those of other queues count too
 	}
 	if f.from > 0 {
@@ -95,6 +86,9 @@ func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Milli
 		{store.UpcomingRead{Queue: task.ScheduleQueue, From: f.from, Until: f.until, Limit: schedules}, &f.schedules},
 		{store.UpcomingRead{Queue: task.ScheduleQueue, From: task.Never, Until: task.Never, Limit: maxLimit}, &f.paused},
 	} {
+		if part.read.Limit == 0 {
+			continue
+		}
 		part.read.Namespace = r.oneOrAll()
 		page, err := s.store.Upcoming(r.Context(), part.read)
 		if err != nil {
@@ -111,20 +105,27 @@ func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Milli
 func (i *comingItem) show(known *settings.Settings, now task.Millis) wire.UpcomingItem {
 	t := i.record
 	shown := wire.UpcomingItem{Due: showTime(i.due), Namespace: t.Namespace, Queue: t.Queue, Name: t.Name, URL: t.Request.URL, Kind: t.Request.Kind}
-	lane := t.Lane()
 	if t.IsSchedule() {
-		lane.Queue, lane.Priority = t.Recur.Queue, t.Recur.Priority
-		shown.Queue, shown.Name, shown.Schedule, shown.Instant = lane.Queue, task.OccurrenceName(t.ScheduleName(), i.due), t.ScheduleName(), true
+		shown.Queue, shown.Name, shown.Schedule, shown.Instant = t.Recur.Queue, task.OccurrenceName(t.ScheduleName(), i.due), t.ScheduleName(), true
 	} else {
 		shown.Schedule, _ = showOrigin(t.Name)
 		if t.Attempts > 0 {
 			shown.Attempt = t.Attempts + 1
 		}
 	}
+	shown.Held = i.held(known, now)
+	return shown
+}
+
+// held returns why the item will not start when it is due, or "".
+func (i *comingItem) held(known *settings.Settings, now task.Millis) string {
+	lane := i.record.Lane()
+	if r := i.record.Recur; i.record.IsSchedule() {
+		lane.Queue, lane.Priority = r.Queue, r.Priority
+	}
 	hold := known.Hold(lane, max(now, i.due)) // a pause can end before
-	if hold == settings.NotHeld && t.IsSchedule() && t.Recur.Paused {
+	if hold == settings.NotHeld && i.record.IsSchedule() && i.record.Recur.Paused {
 		hold = settings.HeldByPause
 	}
-	shown.Held = string(hold)
-	return shown
+	return string(hold)
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
@@ -143,8 +146,8 @@ func TestUpcomingFromATimeLeavesOutWhatIsDueBefore(t *testing.T) {
 		"?from=21s&until=60s":            "40 @s, 60 @s",
 		"?from=50s":                      "60 @s, 1500 @p pause, 3000 @p pause",
 		"?from=61s&until=2000s":          "1500 @p pause",
-		"?from=2000s":                    "3000 @p pause",
-		"?from=1h":                       "",
+		"?from=2000s":                    "3000 @p pause, 4500 @p pause", // an hour
+		"?from=2000s&until=1h":           "3000 @p pause",
 	} {
 		if got := dues(s.upcoming(query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
@@ -196,11 +199,45 @@ func TestATokenSeesTheUpcomingItemsOfItsNamespace(t *testing.T) {
 	if got := s.upcoming("?until=3m", operator); len(got.Items) != 6 {
 		t.Errorf("an operator sees %s", dues(got))
 	}
-	s.do("GET", "/v1/upcoming?until=soon", "", own).problem(400, "bad_duration", "until")
+	s.do("GET", "/v1/upcoming?until=soon", "", own).problem(400, "bad_time", "until")
 	s.do("GET", "/v1/upcoming?until=-1s", "", own).problem(400, "out_of_range", "until")
 	s.do("GET", "/v1/upcoming?from=soon", "", own).problem(400, "bad_time", "from")
-	s.do("GET", "/v1/upcoming?from=61m", "", own).problem(400, "out_of_range", "from")
+	s.do("GET", "/v1/upcoming?from=61m&until=1h", "", own).problem(400, "out_of_range", "from")
+	s.do("GET", "/v1/upcoming?by=hour&until=800h", "", own).problem(400, "out_of_range", "until")
 	s.do("GET", "/v1/upcoming?from=2s&until=1s", "", own).problem(400, "out_of_range", "from")
 	s.do("GET", "/v1/upcoming?queue=@", "", own).problem(400, "bad_name", "queue")
 	s.do("GET", "/v1/upcoming?limit=1001", "", own).problem(400, "bad_parameter", "limit")
+}
+
+func TestUpcomingByTheHourCountsTasksByQueueAndInstantsBySchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.namespace("acme")
+		operator, own := s.token("*", settings.ScopeAdmin), s.token("acme", settings.ScopeRead)
+		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute))) // half past
+		for i := range 5 {
+			s.do("PUT", fmt.Sprint("/v1/tasks/t", i), fmt.Sprintf(`{"delay": "%dm", "queue": "%s", "http": {"url": "http://example.com/"}}`, 20*i, []string{"mail", "bills"}[i%2]), operator).want(201, nil)
+		}
+		s.do("PUT", "/v1/schedules/s", `{"every": "1m", "task": {"http": {"url": "http://example.com/s"}}}`, operator).want(201, nil)
+		s.do("PUT", "/v1/schedules/other", `{"every": "1m", "task": {"http": {"url": "http://example.com/s"}}}`, operator, "Foliot-Namespace: acme").want(201, nil)
+		counts := func(query string, headers ...string) (all []string) {
+			list := s.upcoming(query, headers...)
+			for _, h := range list.Hours {
+				all = append(all, fmt.Sprint(h.Hour[11:13], " ", h.Count, " ", h.Queue, " ", h.Schedule))
+			}
+			return all
+		}
+		hour := time.Now().UTC().Truncate(time.Hour)
+		at := func(i int) string { return hour.Add(time.Duration(i) * time.Hour).Format("15") }
+		want := []string{at(0) + " 29 default s", at(0) + " 1 bills ", at(0) + " 1 mail ", at(1) + " 60 default s", at(1) + " 2 mail ", at(1) + " 1 bills ", at(2) + " 31 default s"}
+		if diff := cmp.Diff(want, counts("?by=hour&until=2h", operator, "Foliot-Namespace: default")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{at(1) + " 2 mail "}, counts("?by=hour&from=30m&until=85m&queue=mail", operator)); diff != "" {
+			t.Errorf("of a queue (-want +got):\n%s", diff)
+		}
+		if got := counts("?by=hour&until=2h", own); len(got) != 3 || !strings.HasSuffix(got[0], "other") {
+			t.Errorf("a token of a namespace sees %v", got)
+		}
+	})
 }

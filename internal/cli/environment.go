@@ -87,4 +87,4 @@ func checkFlags(parsed *kong.Context) error {
 }
 
 // neverEmpty lists the flags that name an object and those that select tasks.
-var neverEmpty = []string{"server", "context", "name", "queue", "namespace", "reason", "schedule", "due-before", "due-after", "ended-after", "prefix", "for", "in", "at"}
+var neverEmpty = []string{"server", "context", "name", "queue", "namespace", "reason", "schedule", "due-before", "due-after", "ended-after", "ended-before", "destination", "contains", "prefix", "for", "in", "at"}

@@ -71,6 +71,7 @@ type cli struct {
 	Doctor    doctorCmd        `cmd:"" group:"admin" help:"Find the problems of a server, its data or a URL."`
 	UI        admin.UI         `cmd:"" name:"ui" group:"admin" help:"Open the web page of a server."`
 	Tail      admin.Tail       `cmd:"" group:"admin" help:"Print attempts of deliveries as they end."`
+	Stats     admin.Stats      `cmd:"" group:"admin" help:"Show what happened in the last hours or days, by time or by queue."`
 	Top       admin.Top        `cmd:"" group:"admin" help:"Show live lateness, backlog and destinations of a server."`
 
 	Completion completion.Script  `cmd:"" group:"other" help:"Print a completion script for a shell."`

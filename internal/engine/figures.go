@@ -9,7 +9,6 @@ import (
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/timespan"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -75,36 +74,39 @@ func lateness(l dispatch.Lateness) *wire.Lateness {
 	return &wire.Lateness{Count: l.Count, P50MS: msOf(l.P50), P90MS: msOf(l.P90), P99MS: msOf(l.P99), MaxMS: msOf(l.Max)}
 }
 
-// watchOverdue records the number of overdue tasks once in each step of the
-// history, until ctx ends.
-func (n *Node) watchOverdue(ctx context.Context) {
-	tick := time.Tick(activity.Step)
-	for {
+// flushEvery is how much of the history a node loses if it is killed.
+const flushEvery = 10 * time.Second
+
+// keepHistory counts overdue tasks, and writes the history to the store, until ctx ends.
+func (n *Node) keepHistory(ctx context.Context) {
+	tick := time.Tick(flushEvery)
+	for last := false; !last; {
 		select {
 		case <-tick:
 		case <-ctx.Done():
-			return
+			last = true
 		}
-		waiting := map[string]int{}
+		now := task.FloorMillis(n.Now())
 		for _, q := range n.dispatch.Queues() {
-			waiting[q.Namespace] += q.Overdue
+			if q.Overdue > 0 {
+				n.past.Overdue(now, task.QueueKey{Namespace: q.Namespace, Queue: q.Name}, q.Overdue)
+			}
 		}
-		n.Attempts.Overdue(task.FloorMillis(n.Now()), waiting)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), flushEvery/2)
+		if err := n.past.Flush(ctx, n.Store, now); err != nil {
+			n.sparse.Warn("cannot write the history", "error", err)
+		}
+		stop()
 	}
 }
 
-func (n *Node) History(namespace string, from task.Millis) wire.History {
-	steps, since := n.Attempts.History(task.FloorMillis(n.Now()), namespace, from)
-	h := wire.History{
-		Step: timespan.Text(activity.Step), Since: wire.FormatTime(since.Time()), LateBoundsMS: activity.LateBounds[:], Steps: make([]wire.HistoryStep, len(steps)),
+// FlushHistory implements api.Engine, at most once a second.
+func (n *Node) FlushHistory(ctx context.Context) error {
+	now := task.FloorMillis(n.Now())
+	if before := n.flushed.Swap(int64(now) / 1000); before == int64(now)/1000 {
+		return nil
 	}
-	for i, f := range steps {
-		h.Steps[i] = wire.HistoryStep{
-			At: wire.FormatTime(f.At.Time()), Late: f.Late[:], Waited: f.Waited[:], Delivered: f.Delivered, Failed: f.Failed, Snoozed: f.Snoozed, Refused: f.Refused,
-			Interrupted: f.Interrupted, LostLeases: f.LostLeases, Dead: f.Dead, Overdue: f.Overdue,
-		}
-	}
-	return h
+	return n.past.Flush(ctx, n.Store, now)
 }
 
 func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {

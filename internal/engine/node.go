@@ -2,14 +2,17 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/activity"
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/maintenance"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/sparselog"
@@ -23,12 +26,14 @@ import (
 type Node struct {
 	*Opened
 	Fatal    chan error         // receives at most one error, if the medium has failed for good
-	Attempts *activity.Recorder // figures of all attempts of this node, and the recent attempts in full
+	Attempts *activity.Recorder // recent attempts of this node
 	Early    []*task.Task       // tasks after Open removed their lost leases; until Connect
 
 	config         StoreConfig
 	dispatchConfig dispatch.Config // as Connect got it
 	sparse         *slog.Logger    // log for lines that may be repeated
+	past           *history.Recorder
+	flushed        atomic.Int64 // the second of the last FlushHistory
 	dispatch       *dispatch.Dispatcher
 	maintenance    *maintenance.Worker
 
@@ -63,7 +68,7 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 	if n.Trusted == nil {
 		n.Trusted = trustedclock.New(n.Now, trustedclock.Warn(c.Logger)).Now
 	}
-	n.Attempts = activity.New(task.FloorMillis(n.Now()))
+	n.Attempts, n.past = activity.New(task.FloorMillis(n.Now())), history.New(rand.Text()[:10])
 	return n, nil
 }
 
@@ -88,7 +93,10 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 	n.maintenance = maintenance.New(maintenance.Config{
 		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
 	}, n.Store)
-	n.Store.Watch(store.Watcher{Settings: n.configured})
+	n.Store.Watch(store.Watcher{
+		Settings: n.configured,
+		Wrote:    func(old, t *task.Task) { n.past.Wrote(func() task.Millis { return task.FloorMillis(n.Now()) }, old, t) },
+	})
 	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones by then
 		if n.configured(s); s == n.Store.Standing().Settings {
 			return
@@ -151,7 +159,9 @@ func (s notifying) Transit(ctx context.Context, now task.Millis, steps []store.S
 // settled is called for each attempt after its settlement.
 func (n *Node) settled(e dispatch.Event) {
 	logDeath(n.sparse, e.After)
-	n.Attempts.Note(task.FloorMillis(n.Now()), e.Claimed, &e.Outcome, e.After)
+	now := task.FloorMillis(n.Now())
+	n.past.Attempt(now, e.Claimed, &e.Outcome, e.After)
+	n.Attempts.Note(now, e.Claimed, &e.Outcome, e.After)
 	n.tell(Event{Settled: e})
 }
 
@@ -199,12 +209,12 @@ func (n *Node) Deliver(ctx context.Context) error {
 	}
 }
 
-// Maintain does the background work until ctx ends: the maintenance, the history
-// of overdue tasks, and warnings about tasks that this node does not run.
+// Maintain does the background work until ctx ends: the maintenance, the history,
+// and warnings about tasks that this node does not run.
 func (n *Node) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { n.maintenance.Run(ctx) })
-	working.Go(func() { n.watchOverdue(ctx) })
+	working.Go(func() { n.keepHistory(ctx) })
 	working.Go(func() { n.watchMissing(ctx) })
 	working.Wait()
 }

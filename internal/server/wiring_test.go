@@ -192,15 +192,12 @@ func TestAnAttemptAppearsInTheHistoryAndInTheRecentAttempts(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	var history wire.History
-	n.get(t, "history?for=10m", &history)
-	delivered, failed, dead, late := uint32(0), uint32(0), uint32(0), uint32(0)
+	n.get(t, "history?from=-10m", &history)
+	var sum wire.Figures
 	for _, s := range history.Steps {
-		delivered, failed, dead = delivered+s.Delivered, failed+s.Failed, dead+s.Dead
-		for _, count := range s.Late {
-			late += count
-		}
+		sum.Delivered, sum.Failed, sum.Dead, sum.Created, sum.Attempts = sum.Delivered+s.Delivered, sum.Failed+s.Failed, sum.Dead+s.Dead, sum.Created+s.Created, sum.Attempts+s.Attempts
 	}
-	if delivered != 1 || failed != 1 || dead != 1 || late != 2 || history.Step != "10s" || len(history.LateBoundsMS)+1 != len(history.Steps[0].Late) {
+	if sum.Delivered != 1 || sum.Failed != 1 || sum.Dead != 1 || sum.Attempts != 2 || sum.Created < 2 || history.Step != "1m" || len(history.LateBoundsMS)+1 != len(history.Steps[0].Late) || len(history.Queues) != 2 {
 		t.Errorf("%+v", history)
 	}
 }

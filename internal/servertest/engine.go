@@ -13,7 +13,6 @@ import (
 // namespaces, and has nothing to show without a function.
 type Engine struct {
 	OnLive     func() wire.Live
-	OnHistory  func(namespace string, from task.Millis) wire.History
 	OnAttempts func(f activity.Filter, detailed bool) wire.AttemptList
 	OnNear     func() (int, task.Millis)
 	OnWaitsFor func(*task.Task) *wire.WaitsFor
@@ -24,9 +23,7 @@ type Engine struct {
 
 func (e Engine) Live() wire.Live { return e.OnLive() }
 
-func (e Engine) History(namespace string, from task.Millis) wire.History {
-	return e.OnHistory(namespace, from)
-}
+func (e Engine) FlushHistory(context.Context) error { return nil }
 
 func (e Engine) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {
 	return e.OnAttempts(f, detailed)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -21,6 +22,7 @@ type Store interface {
 	DispatchStore
 	SettingsStore
 	Scrubber
+	history.Store
 
 	// Standing returns this process's view of the store, without I/O.
 	Standing() Standing

@@ -15,6 +15,11 @@ type Watcher struct {
 	// be missing: they are hints, and LanePages and Peek return the truth.
 	Tasks func([]task.Entry)
 
+	// Wrote is called with each record that was written, before and after that: the old
+	// one is nil if there was none. It is called before others read the record, and a crash
+	// can undo the write. It costs each step, so it must be fast.
+	Wrote func(old, t *task.Task)
+
 	// Settings is called with each new Settings after it is durable, and must not
 	// call Configure.
 	Settings func(*settings.Settings)
@@ -27,6 +32,7 @@ type Watcher struct {
 
 // Watchers holds the watching functions of a store, at most one of each kind.
 type Watchers struct {
+	wrote    atomic.Pointer[func(old, t *task.Task)]
 	tasks    atomic.Pointer[func([]task.Entry)]
 	settings atomic.Pointer[func(*settings.Settings)]
 	permits  atomic.Pointer[func([]PermitScope)]
@@ -34,6 +40,9 @@ type Watchers struct {
 
 // Watch sets the functions that w has, until stop removes them.
 func (ws *Watchers) Watch(w Watcher) (stop func()) {
+	if w.Wrote != nil {
+		ws.wrote.Store(&w.Wrote)
+	}
 	if w.Tasks != nil {
 		ws.tasks.Store(&w.Tasks)
 	}
@@ -44,6 +53,7 @@ func (ws *Watchers) Watch(w Watcher) (stop func()) {
 		ws.permits.Store(&w.Permits)
 	}
 	return func() {
+		ws.wrote.CompareAndSwap(&w.Wrote, nil)
 		ws.tasks.CompareAndSwap(&w.Tasks, nil)
 		ws.settings.CompareAndSwap(&w.Settings, nil)
 		ws.permits.CompareAndSwap(&w.Permits, nil)
@@ -56,6 +66,13 @@ func (ws *Watchers) Tasks() func([]task.Entry) {
 		return *f
 	}
 	return nil
+}
+
+// Wrote calls the watcher of written records.
+func (ws *Watchers) Wrote(old, t *task.Task) {
+	if f := ws.wrote.Load(); f != nil {
+		(*f)(old, t)
+	}
 }
 
 // Settings calls the watcher of settings.

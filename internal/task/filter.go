@@ -7,18 +7,22 @@ import (
 
 // Filter selects tasks: zero fields select all, and a nil Filter matches every task.
 type Filter struct {
-	Namespace  string
-	Queue      string
-	States     []State           // the task must have one of these states
-	Labels     map[string]string // the task must have all these labels
-	DueBefore  Millis            // exclusive bound of the due time that the client requested; zero means no bound
-	DueAfter   Millis            // exclusive bound of that due time; zero means no bound
-	EndedAfter Millis            // exclusive bound of the end of a task that has ended; zero means no bound
+	Namespace string
+	Queue     string
+	States    []State           // the task must have one of these states
+	Labels    map[string]string // the task must have all these labels
+	DueBefore Millis            // exclusive bound of the due time that the client requested; zero means no bound
+	DueAfter  Millis            // exclusive bound of that due time; zero means no bound
+
+	// Exclusive bounds of the end of a task that has ended; zero means no bound.
+	EndedAfter, EndedBefore Millis
 
 	EnteredBefore Millis // exclusive bound of the time at which the task entered its queue; zero means no bound
 	Reason        string // the reason why the task is dead, expired or cancelled
 	Schedule      string // the schedule that made the task
 	Prefix        string // the beginning of the name, in the form of ValidateRecordName
+	Contains      string // a part of the name, in lower case
+	Destination   string // that of the request
 }
 
 // Match reports whether f selects t.
@@ -33,9 +37,12 @@ func (f *Filter) Match(t *Task) bool {
 		f.DueAfter != 0 && t.OriginalDue <= f.DueAfter,
 		f.EnteredBefore != 0 && t.Entered() >= f.EnteredBefore,
 		f.EndedAfter != 0 && (t.State.Live() || t.FinishedAt <= f.EndedAfter),
+		f.EndedBefore != 0 && (t.State.Live() || t.FinishedAt >= f.EndedBefore),
+		f.Destination != "" && t.Request.Destination != f.Destination,
 		f.Reason != "" && t.EndReason() != f.Reason,
 		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name),
-		!strings.HasPrefix(t.Name, f.Prefix):
+		!strings.HasPrefix(t.Name, f.Prefix),
+		f.Contains != "" && !strings.Contains(strings.ToLower(t.Name), f.Contains):
 		return false
 	}
 	for k, v := range f.Labels {
@@ -52,7 +59,7 @@ func isOccurrenceOf(schedule, name string) bool {
 }
 
 // NeedsName reports whether f tests the name of a task.
-func (f *Filter) NeedsName() bool { return f.Schedule != "" || f.Prefix != "" }
+func (f *Filter) NeedsName() bool { return f.Schedule != "" || f.Prefix != "" || f.Contains != "" }
 
 // Narrow returns p restricted to the names that f can select: the occurrences
 // of a schedule have adjacent names, and so have names with the same beginning.
@@ -73,6 +80,9 @@ func (f *Filter) NarrowEnded(now Millis, p Page) Page {
 	p.ByEnd = now
 	if f.EndedAfter != 0 {
 		p = p.within("", EndedPlace(f.EndedAfter, ""))
+	}
+	if f.EndedBefore != 0 {
+		p.After = max(p.After, EndedPlace(f.EndedBefore-1, ""))
 	}
 	return p
 }

@@ -1,28 +1,38 @@
 package wire
 
-// History has the figures of a server for each step of the last hour; a
-// namespace's own token sees its own attempts.
+// History has the figures of all servers that share the store. A namespace's own token
+// sees those of its namespace.
 type History struct {
-	Node         string        `json:"node,omitempty" doc:"The server that replies, if others share its store. They have histories of their own."`
-	Step         string        `json:"step" example:"10s"`
-	Since        string        `json:"since" format:"date-time" doc:"The figures are complete from this time on: the server started, or an hour has passed."`
-	LateBoundsMS []int64       `json:"late_bounds_ms" nullable:"false" doc:"The upper bounds of the buckets of late and waited. The last bucket has no bound."`
-	Steps        []HistoryStep `json:"steps" nullable:"false" doc:"The earliest first. A step without attempts and overdue tasks is missing."`
+	Step         string    `json:"step" example:"1m"`
+	From         string    `json:"from" format:"date-time"`
+	Until        string    `json:"until" format:"date-time" doc:"The figures of the last ten seconds may be missing. A server that was killed or lost its store has lost what it counted since its last write, ten seconds at most."`
+	LateBoundsMS []int64   `json:"late_bounds_ms" nullable:"false" doc:"The upper bounds of the buckets of late. The last bucket has no bound."`
+	Steps        []Figures `json:"steps" nullable:"false" doc:"The earliest first. A step in which nothing happened is missing."`
+	Queues       []Figures `json:"queues" nullable:"false" doc:"The figures of the whole time by queue, the one with the most attempts first. Each server has those of its 64 busiest queues by themselves."`
 }
 
-// HistoryStep has the figures of one step.
-type HistoryStep struct {
-	At          string   `json:"at" format:"date-time" doc:"The beginning of the step."`
-	Late        []uint32 `json:"late" nullable:"false" doc:"The number of attempts by lateness: see late of GET /v1/live."`
-	Waited      []uint32 `json:"waited" nullable:"false" doc:"The number of attempts by the time for which receivers, limits, pauses and suspensions delayed them."`
-	Delivered   uint32   `json:"delivered,omitempty"`
-	Failed      uint32   `json:"failed,omitempty"`
-	Snoozed     uint32   `json:"snoozed,omitempty" doc:"The receiver asked for a later attempt."`
-	Refused     uint32   `json:"refused,omitempty" doc:"410, Foliot-No-Retry, or denied by the egress policy."`
-	Interrupted uint32   `json:"interrupted,omitempty" doc:"Ended because the server stopped."`
-	LostLeases  uint32   `json:"lost_leases,omitempty" doc:"The server lost the task during the attempt, so the task is sent again."`
-	Dead        uint32   `json:"dead,omitempty" doc:"Tasks that died."`
-	Overdue     uint32   `json:"overdue,omitempty" doc:"The largest number of due tasks that waited."`
+// Figures are what happened in some time.
+type Figures struct {
+	At          string   `json:"at,omitempty" format:"date-time" doc:"The beginning of the step."`
+	Namespace   string   `json:"namespace,omitempty"`
+	Queue       string   `json:"queue,omitempty" doc:"Absent: the other queues of the namespace."`
+	Attempts    uint64   `json:"attempts"`
+	Delivered   uint64   `json:"delivered,omitempty"`
+	Failed      uint64   `json:"failed,omitempty"`
+	Snoozed     uint64   `json:"snoozed,omitempty" doc:"The receiver asked for a later attempt."`
+	Refused     uint64   `json:"refused,omitempty" doc:"410, Foliot-No-Retry, or denied by the egress policy."`
+	Interrupted uint64   `json:"interrupted,omitempty" doc:"Ended because the server stopped."`
+	LostLeases  uint64   `json:"lost_leases,omitempty" doc:"The server lost the task during the attempt, so the task is sent again."`
+	Dead        uint64   `json:"dead,omitempty" doc:"Tasks that died."`
+	Created     uint64   `json:"created,omitempty" doc:"Tasks that were created, also by schedules."`
+	Cancelled   uint64   `json:"cancelled,omitempty" doc:"Tasks that were cancelled."`
+	Overdue     uint64   `json:"overdue,omitempty" doc:"The largest number of due tasks that waited."`
+	Late        []uint64 `json:"late" nullable:"false" doc:"The number of attempts by lateness: see late of GET /v1/live."`
+	Over10      uint64   `json:"over_10ms,omitempty" doc:"Attempts that were later than 10 ms."`
+	Over100     uint64   `json:"over_100ms,omitempty"`
+	Over1000    uint64   `json:"over_1s,omitempty"`
+	P50MS       float64  `json:"p50_ms,omitempty" doc:"The least of late_bounds_ms that half of the attempts did not exceed. Absent: there is none."`
+	P99MS       float64  `json:"p99_ms,omitempty"`
 }
 
 // AttemptList has recent attempts of a server, the latest first.

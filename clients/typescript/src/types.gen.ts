@@ -634,6 +634,8 @@ export interface Token {
 }
 
 export interface Upcoming {
+  /** With by=hour, in place of items: the earliest hour first, and the largest count first. An hour in which nothing is due is missing. */
+  hours?: Array<UpcomingCount> | null
   /** The earliest due time first. Overdue ones come first, if from includes them. */
   items: Array<UpcomingItem>
   /** true: further items are due, or may be due, by the end that was requested. */
@@ -642,6 +644,18 @@ export interface Upcoming {
   time: string
   /** The list is complete until this time. Items that are due exactly then can be missing if more is true. */
   until: string
+}
+
+export interface UpcomingCount {
+  count: number
+  /** Why they will not start when they are due. */
+  held?: "suspended" | "purge" | "pause"
+  /** The beginning of the hour. */
+  hour: string
+  namespace: string
+  queue: string
+  /** The schedule whose instants are counted. Absent: tasks that exist are counted. */
+  schedule?: string
 }
 
 export interface UpcomingItem {
@@ -688,6 +702,10 @@ export interface WorkPatch {
 export interface CancelTasksQuery {
   /** true: change all tasks, without a filter. */
   all?: boolean
+  /** Only tasks whose names contain this, in upper or lower case. */
+  contains?: string
+  /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
+  destination?: string
   /** true: change nothing, and reply with the number of tasks that match and some of them. */
   dry_run?: boolean
   /** Only tasks with a due_at after this time. */
@@ -696,6 +714,8 @@ export interface CancelTasksQuery {
   due_before?: string | Date
   /** Only tasks that have ended, with a finished_at after this time. */
   ended_after?: string | Date
+  /** Only tasks that have ended, with a finished_at before this time. */
+  ended_before?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
   expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
@@ -736,14 +756,20 @@ export interface ListSchedulesQuery {
 }
 
 export interface ListTasksQuery {
+  /** Only tasks whose names contain this, in upper or lower case. */
+  contains?: string
   /** next_cursor of the page before. Use the same filters. */
   cursor?: string
+  /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
+  destination?: string
   /** Only tasks with a due_at after this time. */
   due_after?: string | Date
   /** Only tasks with a due_at before this time. Retries do not move due_at. */
   due_before?: string | Date
   /** Only tasks that have ended, with a finished_at after this time. */
   ended_after?: string | Date
+  /** Only tasks that have ended, with a finished_at before this time. */
+  ended_before?: string | Date
   /** body: include the bodies of tasks. */
   include?: "body"
   /** Only tasks or schedules with all of these labels, each as key=value. */
@@ -765,19 +791,25 @@ export interface ListTasksQuery {
 }
 
 export interface ListUpcomingQuery {
+  /** hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days. */
+  by?: "hour"
   /** List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default. */
   from?: string
   /** The maximum number of items; 100 by default. */
   limit?: number | bigint
   /** Only tasks of this queue. */
   queue?: string
-  /** List what is due within this time from now; 1h by default. */
+  /** List what is due until this time: a time, or a duration from now. By default an hour after from, or from now. */
   until?: string
 }
 
 export interface MoveTasksQuery {
   /** true: change all tasks, without a filter. */
   all?: boolean
+  /** Only tasks whose names contain this, in upper or lower case. */
+  contains?: string
+  /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
+  destination?: string
   /** true: change nothing, and reply with the number of tasks that match and some of them. */
   dry_run?: boolean
   /** Only tasks with a due_at after this time. */
@@ -786,6 +818,8 @@ export interface MoveTasksQuery {
   due_before?: string | Date
   /** Only tasks that have ended, with a finished_at after this time. */
   ended_after?: string | Date
+  /** Only tasks that have ended, with a finished_at before this time. */
+  ended_before?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
   expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */
@@ -835,6 +869,10 @@ export interface PurgeQueueQuery {
 export interface RetryTasksQuery {
   /** true: change all tasks, without a filter. */
   all?: boolean
+  /** Only tasks whose names contain this, in upper or lower case. */
+  contains?: string
+  /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
+  destination?: string
   /** true: change nothing, and reply with the number of tasks that match and some of them. */
   dry_run?: boolean
   /** Only tasks with a due_at after this time. */
@@ -843,6 +881,8 @@ export interface RetryTasksQuery {
   due_before?: string | Date
   /** Only tasks that have ended, with a finished_at after this time. */
   ended_after?: string | Date
+  /** Only tasks that have ended, with a finished_at before this time. */
+  ended_before?: string | Date
   /** Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number. */
   expect?: number | bigint
   /** Only tasks or schedules with all of these labels, each as key=value. */

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"reflect"
 	"strings"
 	"time"
 
@@ -10,25 +11,29 @@ import (
 
 // Filter select tasks, to list them or to change many at once.
 type Filter struct {
-	Queue      string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
-	State      []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
-	Reason     string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
-	Label      []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
-	Schedule   string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
-	Prefix     string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
-	DueBefore  string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
-	DueAfter   string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
-	EndedAfter string   `group:"filter" placeholder:"TIME" help:"Only tasks that have ended, after this time: 2030-01-02T15:04:05Z, or a duration from now (-1h)."`
+	Queue       string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
+	State       []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it to select several states."`
+	Reason      string   `group:"filter" placeholder:"REASON" help:"Only dead, expired or cancelled tasks with this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
+	Label       []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. If repeated, all labels must match."`
+	Schedule    string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule created."`
+	Prefix      string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names begin with this."`
+	DueBefore   string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time: 2030-01-02T15:04:05Z, or a duration from now (10m, 0s)."`
+	DueAfter    string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time: 2030-01-02T15:04:05Z, or a duration from now (10m, -1h)."`
+	EndedAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks that have ended, after this time: 2030-01-02T15:04:05Z, a local time (00:00), or a duration from now (-1h)."`
+	EndedBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks that have ended, before this time."`
+	Destination string   `group:"filter" placeholder:"HOST:PORT" help:"Only tasks for this destination: host:port, or kind/ and the name of a kind."`
+	Contains    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names contain this, in upper or lower case."`
 }
 
 // Given reports whether any of the flags is set.
 func (f Filter) Given() bool {
-	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.Prefix != "" || f.DueBefore != "" || f.DueAfter != "" || f.EndedAfter != ""
+	return !reflect.ValueOf(f).IsZero()
 }
 
 // Resolve returns the filter that the flags describe.
 func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 	chosen.Queue, chosen.Reason, chosen.Schedule, chosen.Prefix = f.Queue, f.Reason, f.Schedule, f.Prefix
+	chosen.Destination, chosen.Contains = f.Destination, f.Contains
 	for _, s := range f.State {
 		chosen.States = append(chosen.States, client.State(s))
 	}
@@ -41,7 +46,10 @@ func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 	if chosen.DueAfter, err = ParseBound("--due-after", f.DueAfter, now); err != nil {
 		return chosen, err
 	}
-	chosen.EndedAfter, err = ParseBound("--ended-after", f.EndedAfter, now)
+	if chosen.EndedAfter, err = ParseBound("--ended-after", f.EndedAfter, now); err != nil {
+		return chosen, err
+	}
+	chosen.EndedBefore, err = ParseBound("--ended-before", f.EndedBefore, now)
 	return chosen, err
 }
 

@@ -15,10 +15,11 @@ import (
 
 // Upcoming is the command foliot upcoming.
 type Upcoming struct {
-	From  string        `placeholder:"TIME" help:"List what is due at this time or later: 2030-01-02T15:04:05Z, or a duration from now. 0s leaves out overdue tasks."`
-	Until time.Duration `default:"1h" placeholder:"DURATION" help:"List what is due within this time from now (default: 1h)."`
-	Queue string        `placeholder:"NAME" help:"Only tasks of this queue."`
-	Limit int           `short:"n" default:"100" placeholder:"N" help:"List at most this many, up to 1000 (default: 100)."`
+	From  string `placeholder:"TIME" help:"List what is due at this time or later: 2030-01-02T15:04:05Z, the next local time such as 03:00, or a duration from now. 0s leaves out overdue tasks."`
+	Until string `placeholder:"TIME" help:"List what is due until this time, in the same forms (default: an hour after --from, or from now)."`
+	By    string `default:"item" enum:"item,hour" placeholder:"item|hour" help:"List each task and instant, or count them by hour, queue and schedule (default: item)."`
+	Queue string `placeholder:"NAME" help:"Only tasks of this queue."`
+	Limit int    `short:"n" default:"100" placeholder:"N" help:"List at most this many, up to 1000 (default: 100)."`
 }
 
 func (Upcoming) Help() string {
@@ -32,6 +33,8 @@ Examples:
 
     foliot upcoming
     foliot upcoming --from 0s
+    foliot upcoming --from 03:00
+    foliot upcoming --until 24h --by hour
     foliot upcoming --until 24h --queue mail -n 1000`
 }
 
@@ -39,26 +42,33 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	if c.Limit < 1 || c.Limit > pageSize {
 		return usage.Errorf("--limit", "%d is not between 1 and %d", c.Limit, pageSize)
 	}
-	if c.Until <= 0 {
-		return usage.Errorf("--until", "%v is not positive", c.Until)
+	q, now := client.UpcomingQuery{Queue: c.Queue, Limit: c.Limit, ByHour: c.By == "hour"}, time.Now()
+	var err error
+	if q.From, err = flags.ParseNext("--from", c.From, now); err != nil {
+		return err
 	}
-	from, err := flags.ParseBound("--from", c.From, time.Now())
+	if q.Until, err = flags.ParseNext("--until", c.Until, now); err != nil {
+		return err
+	}
+	list, err := api.Tasks.Upcoming(ctx, q)
 	if err != nil {
 		return err
 	}
-	list, err := api.Tasks.Upcoming(ctx, client.UpcomingQuery{From: from, Within: c.Until, Queue: c.Queue, Limit: c.Limit})
-	if err != nil {
-		return err
+	if q.ByHour {
+		err = console.Items(con, []string{"HOUR", "COUNT", "QUEUE", "SCHEDULE", "HELD"}, list.Hours, func(h client.UpcomingCount) []string {
+			return []string{con.Instant(h.Hour), strconv.FormatInt(h.Count, 10), h.Queue, cmp.Or(h.Schedule, "-"), cmp.Or(h.Held, "-")}
+		})
+	} else {
+		err = console.Items(con, []string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"}, list.Items, func(item client.UpcomingItem) []string {
+			return []string{con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-")}
+		})
 	}
-	err = console.Items(con, []string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"}, list.Items, func(item client.UpcomingItem) []string {
-		return []string{con.Instant(item.Due), item.Name, item.Queue, attemptOf(item), wording.URLOrKind(item.URL, item.Kind), cmp.Or(item.Held, "-")}
-	})
 	if err != nil {
 		return err
 	}
 	con.NoteIfEmpty()
 	if list.More {
-		con.Notef("the list is complete until %s; use -n for more", wording.Instant(list.Until))
+		con.Notef("the list is complete until %s; use -n for more, or --by hour", wording.Instant(list.Until))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (c *Export) Run(ctx context.Context, con *console.Console, api *client.Clie
 		}
 		return err
 	}
-	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == "" && c.EndedAfter == ""
+	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.Prefix == "" && c.DueBefore == "" && c.DueAfter == "" && c.EndedAfter == "" && c.EndedBefore == "" && c.Destination == "" && c.Contains == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}

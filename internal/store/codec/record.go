@@ -140,6 +140,10 @@ const otherQueue = "\x00"
 // f, as f.Match would. It decodes only the fields that f can test, for a small
 // part of the cost of DecodeRecord.
 func MatchRecord(src []byte, namespace string, name []byte, f *task.Filter) (bool, error) {
+	if f.Destination != "" { // it can follow from other fields
+		t, err := DecodeRecord(task.Key{Namespace: namespace, Name: string(name)}, src)
+		return err == nil && f.Match(t), err
+	}
 	src, err := Unwrap(src)
 	if err != nil {
 		return false, err
@@ -173,7 +177,7 @@ func MatchRecord(src []byte, namespace string, name []byte, f *task.Filter) (boo
 	if f.Reason != "" {
 		text(&c, fieldReason, &t.Reason)
 	}
-	if f.EndedAfter != 0 {
+	if f.EndedAfter != 0 || f.EndedBefore != 0 {
 		signed(&c, fieldFinishedAt, &t.FinishedAt)
 	}
 	if f.EnteredBefore != 0 {

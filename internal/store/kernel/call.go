@@ -16,6 +16,7 @@ type Call struct {
 	Who    settings.Actor
 	Policy task.Policy // see Facts.Retention
 	Quotas *quota.Quotas
+	Wrote  func(old, t *task.Task) // see store.Watcher
 
 	provisional int // changes that quotas have admitted on a guess in this round
 }
@@ -110,12 +111,14 @@ func (p *Progress[R, X]) Kept(c *Call, created bool) (entries []task.Entry) {
 	old, t := p.stored(), p.Decision.Task
 	c.Quotas.Commit(p.Key.Namespace, old, t, p.admitted[0].t != nil)
 	p.admitted[0] = admission{}
+	c.Wrote(old, t)
 	if e, ok := task.Hint(old, t); ok {
 		entries = append(entries, e)
 	}
 	if s := p.Decision.Spawned; s != nil && created {
 		c.Quotas.Commit(p.Key.Namespace, nil, s, p.admitted[1].t != nil)
 		p.admitted[1] = admission{}
+		c.Wrote(nil, s)
 		entries = append(entries, s.Entry())
 	}
 	return entries

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -49,6 +50,7 @@ type Store struct {
 	hints       []task.Entry          // hints of the call under way
 	log         []settings.AuditEntry // the oldest first
 	seq         uint64                // the Seq of the newest entry ever made
+	past        []history.Part
 	endedLeases map[lease]task.Millis // when a scrub first found each ended
 	closed      bool
 }
@@ -263,6 +265,7 @@ func (s *Store) putLocked(t *task.Task) {
 		s.idem[idemKey{t.Namespace, t.Idempotency.Key}] = t.Name
 	}
 	s.records[key] = t.WithoutBody()
+	s.Wrote(old, t)
 	if e, ok := task.Hint(old, t); ok {
 		s.hints = append(s.hints, e)
 	}

@@ -143,6 +143,8 @@ func (c *committer) serve(r *request) error {
 		err = c.sweep(r)
 	case r.scrub != nil:
 		err = c.scrub(r)
+	case r.past != nil:
+		err = c.remember(r)
 	case r.edits != nil:
 		err = c.configure(r)
 	default:

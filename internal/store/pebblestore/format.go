@@ -20,6 +20,7 @@ import "github.com/foliot/foliot/internal/store/kernel"
 //	                                                   also the number of unfinished occurrences of a schedule
 //	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see settings.EncodeSetting
 //	audit/<number, 8 bytes>                            format byte, an audit entry: see codec.EncodeAuditEntry
+//	past/<h for an hour or m><its beginning><writer>   the figures of a history.Part
 //
 // Records and counts begin with the same format byte as bodies, settings and
 // audit entries: codec.Format.
@@ -52,6 +53,7 @@ const (
 	countPrefix = "count/"
 	setPrefix   = "set/"
 	auditPrefix = "audit/"
+	pastPrefix  = "past/"
 )
 
 // placePrefix has the first words of the keys that end with a namespace and a place.

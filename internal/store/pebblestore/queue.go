@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -26,6 +27,7 @@ type request struct {
 	sweep  int                  // if not 0: sweep at most this many records
 	swept  int
 	scrub  *scrub // begin or end its step
+	past   []history.Part
 
 	wait uint64 // the batch that must be synced before the reply
 	err  error  // the error of the whole call

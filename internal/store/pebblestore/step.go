@@ -203,6 +203,7 @@ func (c *committer) put(r *request, old *task.Task, was []byte, t *task.Task, mu
 	c.cache.note(r.now, t, c.value, outside, len(body) == t.Request.BodySize)
 	c.note(r, key, t, inside, mustSync)
 	c.counters.move(old, t)
+	c.Wrote(old, t)
 	c.recount.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	return errors.Join(

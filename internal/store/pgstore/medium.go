@@ -37,7 +37,7 @@ func (s *Store) Transit(ctx context.Context, now task.Millis, list []store.Step)
 
 func (s *Store) transit(ctx context.Context, now task.Millis, list []store.Step) ([]store.Reply, error) {
 	steps := kernel.Begin[sqltask.Record, extra](list)
-	m := &medium{Store: s, foreign: transactionOf(ctx) != nil, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
+	m := &medium{Store: s, foreign: transactionOf(ctx) != nil, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas, Wrote: s.Watchers.Wrote}}
 	if err := kernel.Make(ctx, m, steps); err != nil {
 		return nil, err
 	}
@@ -280,7 +280,9 @@ func split(steps []*step) (extensions, others []*step) {
 
 // kept records that st was written.
 func (m *medium) kept(st *step) {
-	if !m.foreign { // otherwise it counts when the owner reads the news
+	if m.foreign { // its counts count when the owner reads the news
+		m.Wrote(st.Old.Task, st.Decision.Task)
+	} else {
 		st.Kept(&m.Call, true)
 		if t := st.Old.Task; st.Pend != nil && t != nil && t != st.Stored && t.State == task.Dead && m.config.OnReap != nil { // a put was refused
 			m.config.OnReap([]*task.Task{t})

@@ -36,7 +36,7 @@ type medium struct {
 }
 
 func (s *Store) medium(ctx context.Context, now task.Millis) *medium {
-	return &medium{Store: s, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas}}
+	return &medium{Store: s, Call: kernel.Call{At: now, Who: settings.ActorOf(ctx), Policy: s.config.Policy, Quotas: &s.quotas, Wrote: s.Watchers.Wrote}}
 }
 
 func (m *medium) Guess(key task.Key) (records.Record, bool) { return m.claimed.Get(key) }

@@ -185,6 +185,15 @@ func (g *generator) filter() task.Filter {
 	if g.IntN(6) == 0 {
 		f.EndedAfter = g.edge(g.now)
 	}
+	if g.IntN(6) == 0 {
+		f.EndedBefore = g.edge(g.now)
+	}
+	if g.IntN(8) == 0 {
+		f.Destination = "receiver.example:443"
+	}
+	if g.IntN(8) == 0 {
+		f.Contains = g.oneOf(universe.names)[1:]
+	}
 	return f
 }
 

@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"quota", quotaCases},
 		{"due", dueCases},
 		{"audit", auditCases},
+		{"history", historyCases},
 		{"schedules", scheduleCases},
 		{"scrub", scrubCases},
 		{"close", closeCases},

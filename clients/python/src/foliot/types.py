@@ -708,8 +708,25 @@ class _Upcoming(TypedDict):
 
 
 class Upcoming(_Upcoming, total=False):
+    hours: list[UpcomingCount] | None
+    """With by=hour, in place of items: the earliest hour first, and the largest count first. An hour in which nothing is due is missing."""
     more: bool
     """true: further items are due, or may be due, by the end that was requested."""
+
+
+class _UpcomingCount(TypedDict):
+    count: int
+    hour: str
+    """The beginning of the hour."""
+    namespace: str
+    queue: str
+
+
+class UpcomingCount(_UpcomingCount, total=False):
+    held: Literal["suspended", "purge", "pause"]
+    """Why they will not start when they are due."""
+    schedule: str
+    """The schedule whose instants are counted. Absent: tasks that exist are counted."""
 
 
 class _UpcomingItem(TypedDict):
@@ -765,6 +782,10 @@ class WorkPatch(TypedDict, total=False):
 class CancelTasksQuery(TypedDict, total=False):
     all: bool
     """true: change all tasks, without a filter."""
+    contains: str
+    """Only tasks whose names contain this, in upper or lower case."""
+    destination: str
+    """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     dry_run: bool
     """true: change nothing, and reply with the number of tasks that match and some of them."""
     due_after: str | datetime
@@ -773,6 +794,8 @@ class CancelTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     ended_after: str | datetime
     """Only tasks that have ended, with a finished_at after this time."""
+    ended_before: str | datetime
+    """Only tasks that have ended, with a finished_at before this time."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
     label: list[str]
@@ -813,14 +836,20 @@ class ListSchedulesQuery(TypedDict, total=False):
 
 
 class ListTasksQuery(TypedDict, total=False):
+    contains: str
+    """Only tasks whose names contain this, in upper or lower case."""
     cursor: str
     """next_cursor of the page before. Use the same filters."""
+    destination: str
+    """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     due_after: str | datetime
     """Only tasks with a due_at after this time."""
     due_before: str | datetime
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     ended_after: str | datetime
     """Only tasks that have ended, with a finished_at after this time."""
+    ended_before: str | datetime
+    """Only tasks that have ended, with a finished_at before this time."""
     include: Literal["body"]
     """body: include the bodies of tasks."""
     label: list[str]
@@ -842,19 +871,25 @@ class ListTasksQuery(TypedDict, total=False):
 
 
 class ListUpcomingQuery(TypedDict, total=False):
+    by: Literal["hour"]
+    """hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days."""
     from_: str
     """List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default."""
     limit: int
     """The maximum number of items; 100 by default."""
     queue: str
     """Only tasks of this queue."""
-    until: str | timedelta
-    """List what is due within this time from now; 1h by default."""
+    until: str
+    """List what is due until this time: a time, or a duration from now. By default an hour after from, or from now."""
 
 
 class MoveTasksQuery(TypedDict, total=False):
     all: bool
     """true: change all tasks, without a filter."""
+    contains: str
+    """Only tasks whose names contain this, in upper or lower case."""
+    destination: str
+    """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     dry_run: bool
     """true: change nothing, and reply with the number of tasks that match and some of them."""
     due_after: str | datetime
@@ -863,6 +898,8 @@ class MoveTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     ended_after: str | datetime
     """Only tasks that have ended, with a finished_at after this time."""
+    ended_before: str | datetime
+    """Only tasks that have ended, with a finished_at before this time."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
     label: list[str]
@@ -912,6 +949,10 @@ class PurgeQueueQuery(TypedDict, total=False):
 class RetryTasksQuery(TypedDict, total=False):
     all: bool
     """true: change all tasks, without a filter."""
+    contains: str
+    """Only tasks whose names contain this, in upper or lower case."""
+    destination: str
+    """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     dry_run: bool
     """true: change nothing, and reply with the number of tasks that match and some of them."""
     due_after: str | datetime
@@ -920,6 +961,8 @@ class RetryTasksQuery(TypedDict, total=False):
     """Only tasks with a due_at before this time. Retries do not move due_at."""
     ended_after: str | datetime
     """Only tasks that have ended, with a finished_at after this time."""
+    ended_before: str | datetime
+    """Only tasks that have ended, with a finished_at before this time."""
     expect: int
     """Change nothing (412) unless exactly this number of tasks matches. count in the problem has the number."""
     label: list[str]

@@ -108,6 +108,14 @@ CREATE TABLE audit (
     seq   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     entry bytea NOT NULL
 );
+-- The figures of the past: of a minute and a process, or of an hour.
+CREATE TABLE past (
+    hours  boolean NOT NULL,
+    at     bigint NOT NULL,
+    writer text COLLATE "C" NOT NULL,
+    data   bytea NOT NULL,
+    PRIMARY KEY (hours, at, writer)
+) WITH (fillfactor = 50);
 CREATE TABLE permit (
     scope text COLLATE "C" PRIMARY KEY,
     state jsonb NOT NULL,

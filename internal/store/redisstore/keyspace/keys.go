@@ -30,6 +30,7 @@ type Keys struct {
 	Settings     string
 	SettingsSeal string
 	SettingsLog  string // the audit log
+	Past         string // the beginning of the keys of the history
 	SettingsID   string // holds the store's identity
 	Edits        string // the channel of edits
 
@@ -56,7 +57,7 @@ func NewKeys(prefix string, database int) *Keys {
 	settings, nodes := p+"{settings}:", p+"{"+p+"nodes}:"
 	return &Keys{
 		prefix: p, database: end, Meta: p + "meta",
-		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", SettingsID: settings + "id",
+		Settings: settings + "all", SettingsSeal: settings + "seal", SettingsLog: settings + "log", Past: settings + "past:", SettingsID: settings + "id",
 		Edits: settings + "edits" + end,
 		Nodes: p + "nodes", NodesID: nodes + "id", Sums: nodes + "sums",
 		Changes: p + "nodes" + end,

@@ -1,0 +1,82 @@
+package api
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/settings"
+	"github.com/foliot/foliot/internal/store"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	hour             = task.Millis(time.Hour / time.Millisecond)
+	maxUpcomingHours = 31 * 24
+	maxInstants      = 200_000 // of all schedules, at about a microsecond each
+)
+
+// upcomingHours counts what is due in each hour: tasks by queue, and instants by schedule.
+func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) error {
+	f.from = max(f.from, f.now)
+	first := f.from - f.from%hour
+	n := int((f.until-first)/hour) + 1
+	if n > maxUpcomingHours {
+		return refuse("out_of_range", "until", "must be within 31 days of from")
+	}
+	end, err := s.readForecast(r, f, 0)
+	if err != nil {
+		return err
+	}
+	counts := map[wire.UpcomingCount]int64{} // by all but its number
+	until := min(f.instants(r.settings, min(end-1, f.until), counts), f.until)
+	read := store.DueRead{Namespace: r.oneOrAll(), Queue: f.queue, Bounds: []task.Millis{f.from}, Budget: dueBudget}
+	if s.nodes != nil {
+		read.Budget = sharedDueBudget
+	}
+	for i := range n {
+		read.Bounds = append(read.Bounds, min(first+task.Millis(i+1)*hour, f.until+1))
+	}
+	exact, err := turn(r.Context(), s.gate, func() (task.Millis, error) {
+		return s.store.Store.Due(r.Context(), read, func(l task.Lane, interval, tasks int) {
+			if interval > 0 {
+				held := string(r.settings.Hold(l, read.Bounds[interval-1]))
+				counts[wire.UpcomingCount{Hour: showTime(first + task.Millis(interval-1)*hour), Namespace: l.Namespace, Queue: l.Queue, Held: held}] += int64(tasks)
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	until = min(until, exact)
+	reply := wire.Upcoming{Time: showTime(f.now), Until: showTime(until), Items: []wire.UpcomingItem{}, More: until < f.until}
+	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b wire.UpcomingCount) int {
+		return cmp.Or(cmp.Compare(a.Hour, b.Hour), cmp.Compare(counts[b], counts[a]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Schedule, b.Schedule), cmp.Compare(a.Held, b.Held))
+	}) {
+		c.Count = counts[c]
+		reply.Hours = append(reply.Hours, c)
+	}
+	return s.reply(w, r, http.StatusOK, reply)
+}
+
+// instants counts the instants of schedules until a time, and returns the time until which
+// all are counted.
+func (f *forecast) instants(known *settings.Settings, until task.Millis, counts map[wire.UpcomingCount]int64) task.Millis {
+	left := maxInstants
+	for _, s := range f.series() {
+		t := s.schedule
+		for ; s.at != 0 && s.at <= until; left-- {
+			if left == 0 {
+				until = s.at - 1
+				break
+			}
+			at := comingItem{s.at, t}
+			counts[wire.UpcomingCount{Hour: showTime(s.at - s.at%hour), Namespace: t.Namespace, Queue: t.Recur.Queue, Schedule: t.ScheduleName(), Held: at.held(known, f.now)}]++
+			s.advance(f)
+		}
+	}
+	return until
+}

@@ -1,0 +1,210 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The numbers of Figures.
+const (
+	Delivered   = iota // attempts that delivered their task
+	Failed             // attempts
+	Snoozed            // the receiver asked for a later attempt
+	Refused            // 410, Foliot-No-Retry, or denied by the egress guard
+	Interrupted        // stopped with the server
+	LostLeases         // the lease was lost, so the task is sent again
+	Dead               // tasks that died
+	Created            // tasks, also those of schedules
+	Cancelled          // tasks
+	Overdue            // the largest number of due tasks that waited
+	late               // the first bucket of the attempts by their lateness
+)
+
+// LateBounds are the upper bounds of the buckets of lateness, in milliseconds, but the
+// last bucket has no bound.
+var LateBounds = [...]int64{1, 2, 5, 10, 20, 50, 100, 200, 1000, 5000, 60_000}
+
+const buckets = len(LateBounds) + 1
+
+// Figures count the events of some time.
+type Figures [late + buckets]uint64
+
+// Late returns the numbers of attempts by LateBounds.
+func (f *Figures) Late() []uint64 { return f[late:] }
+
+// Attempts returns the number of attempts.
+func (f *Figures) Attempts() (n uint64) {
+	for _, in := range f.Late() {
+		n += in
+	}
+	return n
+}
+
+// Over returns the number of attempts that were later than a bound of LateBounds.
+func (f *Figures) Over(ms int64) (n uint64) {
+	for i, bound := range LateBounds {
+		if bound >= ms {
+			n += f[late+i+1]
+		}
+	}
+	return n
+}
+
+// Within returns the smallest of LateBounds that a share of the attempts did not exceed,
+// or 0 if there is none.
+func (f *Figures) Within(share float64) int64 {
+	n, least := uint64(0), share*float64(f.Attempts())
+	for i, bound := range LateBounds {
+		if n += f[late+i]; n > 0 && float64(n) >= least {
+			return bound
+		}
+	}
+	return 0
+}
+
+// add adds the events elsewhere in the same time.
+func (f *Figures) add(o *Figures) {
+	for i, n := range o {
+		f[i] += n
+	}
+}
+
+// follow adds the events of a later time.
+func (f *Figures) follow(o *Figures) {
+	most := max(f[Overdue], o[Overdue])
+	f.add(o)
+	f[Overdue] = most
+}
+
+// attempt counts an attempt. after is the task after it, or nil if the lease was lost.
+func (f *Figures) attempt(o *task.Outcome, after *task.Task) {
+	f[late+bucket(o.Late)]++
+	if after != nil && after.State == task.Dead {
+		f[Dead]++
+	}
+	f[numberOf(o.Verdict, after)]++
+}
+
+func numberOf(v task.Verdict, after *task.Task) int {
+	switch {
+	case after == nil:
+		return LostLeases
+	case v == task.Success:
+		return Delivered
+	case v == task.Snooze:
+		return Snoozed
+	case v == task.Refusal:
+		return Refused
+	case v == task.Interrupted:
+		return Interrupted
+	}
+	return Failed
+}
+
+func bucket(d time.Duration) int {
+	for i, bound := range LateBounds {
+		if d <= time.Duration(bound)*time.Millisecond {
+			return i
+		}
+	}
+	return buckets - 1
+}
+
+// byQueue has the events of each queue. A key without a queue stands for the other
+// queues of its namespace.
+type byQueue map[task.QueueKey]*Figures
+
+func (b byQueue) of(k task.QueueKey) *Figures {
+	f := b[k]
+	if f == nil {
+		f = &Figures{}
+		b[k] = f
+	}
+	return f
+}
+
+// maxText is longer than the names of namespaces and queues.
+const maxText = 1000
+
+// maxQueues is the number of queues that a part has by themselves.
+const maxQueues = 64
+
+// trim returns b with at most maxQueues queues, those with the highest rank. The others
+// are added to their namespaces.
+func (b byQueue) trim(rank func(task.QueueKey) uint64) byQueue {
+	if len(b) <= maxQueues {
+		return b
+	}
+	order := slices.SortedFunc(maps.Keys(b), func(x, y task.QueueKey) int {
+		return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Queue, y.Queue))
+	})
+	trimmed := byQueue{}
+	for i, k := range order {
+		from := b[k]
+		if i >= maxQueues {
+			k.Queue = ""
+		}
+		trimmed.of(k).add(from)
+	}
+	return trimmed
+}
+
+// encode returns b as compressed bytes: the texts of each key, and its figures.
+func (b byQueue) encode() []byte {
+	var plain []byte
+	for k, f := range b {
+		for _, text := range []string{k.Namespace, k.Queue} {
+			plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
+		}
+		for _, n := range f {
+			plain = binary.AppendUvarint(plain, n)
+		}
+	}
+	var out bytes.Buffer
+	w, _ := flate.NewWriter(&out, flate.DefaultCompression) // the level is valid
+	_, _ = w.Write(plain)                                   // a Buffer does not fail
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// decode adds the output of encode to b.
+func (b byQueue) decode(data []byte) (err error) {
+	r := bufio.NewReader(flate.NewReader(bytes.NewReader(data)))
+	number := func() (n uint64) {
+		if err == nil {
+			n, err = binary.ReadUvarint(r)
+		}
+		return n
+	}
+	text := func() string {
+		buf := make([]byte, min(number(), maxText))
+		if err == nil {
+			_, err = io.ReadFull(r, buf)
+		}
+		return string(buf)
+	}
+	for {
+		if _, end := r.Peek(1); errors.Is(end, io.EOF) {
+			return nil
+		}
+		k, f := task.QueueKey{Namespace: text(), Queue: text()}, Figures{}
+		for i := range f {
+			f[i] = number()
+		}
+		if err != nil {
+			return fmt.Errorf("the figures of the history are damaged: %w", err)
+		}
+		b.of(k).add(&f)
+	}
+}

@@ -1,0 +1,229 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The lengths of the spans of parts, and how long the store keeps them.
+const (
+	Minute     = time.Minute
+	Hour       = time.Hour
+	KeepMinute = 24 * Hour
+	KeepHour   = 90 * 24 * Hour
+)
+
+// Part has the figures of one span of time: of a minute and one process, or of an hour
+// and all processes.
+type Part struct {
+	Hour   bool
+	At     task.Millis // the beginning of the span
+	Writer string      // the process, empty for an hour
+	Data   []byte      // the figures
+}
+
+// Expired returns the time before which parts have ended their time in the store.
+func Expired(hour bool, now task.Millis) task.Millis {
+	if hour {
+		return now.Add(-KeepHour - Hour)
+	}
+	return now.Add(-KeepMinute - Hour)
+}
+
+// Store is the part of a store that has the history.
+type Store interface {
+	// Remember writes parts, each in place of the one with the same span and writer.
+	// If a part is of an hour, it also removes the parts that have Expired. It need not be
+	// durable.
+	Remember(ctx context.Context, now task.Millis, parts []Part) error
+
+	// History returns the parts of hours, or of minutes, that begin at from or later, but
+	// before until, in any order.
+	History(ctx context.Context, hours bool, from, until task.Millis) ([]Part, error)
+}
+
+// Recorder counts the events of this process, in methods that many goroutines can
+// call.
+type Recorder struct {
+	process string
+
+	mu      sync.Mutex
+	minutes []*minute                // those not yet in the store, and the present one, which is the last
+	turns   int                      // how often the clock was set back
+	busy    map[task.QueueKey]uint64 // attempts; each hour counts half as much as the next
+
+	flushing sync.Mutex
+	summed   task.Millis // the hours before it are in the store
+}
+
+// minute has the figures of a minute.
+type minute struct {
+	at              task.Millis
+	writer          string
+	queues          byQueue
+	changes, stored int // how often it was changed, and how many of these the store has
+}
+
+const (
+	maxMinutes = 60     // while the store cannot be written
+	maxCounted = 10_000 // queues in a minute
+)
+
+// New returns a Recorder of a process. No other process has ever had its name.
+func New(process string) *Recorder {
+	return &Recorder{process: process, busy: map[task.QueueKey]uint64{}}
+}
+
+// countLocked returns the figures of a queue in the present minute, which the caller
+// changes.
+func (r *Recorder) countLocked(now task.Millis, k task.QueueKey) *Figures {
+	at, last := start(now, Minute), len(r.minutes)-1
+	if last >= 0 && at < r.minutes[last].at && r.minutes[last].at.Add(-Minute) <= at { // a clock that is set back a little
+		at = r.minutes[last].at
+	}
+	if last < 0 || r.minutes[last].at != at {
+		if last >= 0 && r.minutes[last].at > at {
+			r.turns++ // or the part of the repeated minute would replace the earlier one
+		}
+		if last >= 0 && start(r.minutes[last].at, Hour) != start(at, Hour) {
+			for k, n := range r.busy {
+				if r.busy[k] = n / 2; n < 2 {
+					delete(r.busy, k)
+				}
+			}
+		}
+		r.minutes = append(r.minutes, &minute{at: at, writer: fmt.Sprint(r.process, ".", r.turns), queues: byQueue{}})
+		r.minutes = r.minutes[max(0, len(r.minutes)-maxMinutes):]
+		last = len(r.minutes) - 1
+	}
+	m := r.minutes[last]
+	m.changes++
+	if len(m.queues) >= maxCounted && m.queues[k] == nil {
+		k.Queue = ""
+	}
+	return m.queues.of(k)
+}
+
+// Attempt counts an attempt of the task claimed. after is the task after the attempt, or
+// nil if the lease was lost. An attempt that sent nothing is ignored. It costs about 100 ns.
+func (r *Recorder) Attempt(now task.Millis, claimed *task.Task, o *task.Outcome, after *task.Task) {
+	if o.Verdict == task.Unsent {
+		return
+	}
+	k := task.QueueKey{Namespace: claimed.Namespace, Queue: claimed.Queue}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.countLocked(now, k).attempt(o, after)
+	if _, known := r.busy[k]; known || len(r.busy) < maxCounted {
+		r.busy[k]++
+	}
+}
+
+// Wrote counts the change of a record from old, which may be nil, to t. It reads the clock
+// only if that counts.
+func (r *Recorder) Wrote(clock func() task.Millis, old, t *task.Task) {
+	number := Cancelled
+	switch {
+	case t == nil || t.IsSchedule():
+		return
+	case old == nil || old.ID != t.ID:
+		number = Created
+	case t.State != task.Cancelled || old.State == task.Cancelled:
+		return
+	}
+	now := clock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.countLocked(now, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue})[number]++
+}
+
+// Overdue counts the due tasks of a queue that wait.
+func (r *Recorder) Overdue(now task.Millis, k task.QueueKey, waiting int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.countLocked(now, k)
+	f[Overdue] = max(f[Overdue], uint64(waiting))
+}
+
+// Flush writes the counts that the store does not have, and the sum of each full hour that
+// may not be there.
+func (r *Recorder) Flush(ctx context.Context, s Store, now task.Millis) error {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	type write struct {
+		*minute
+		changes int
+	}
+	var parts []Part
+	var writes []write
+	r.mu.Lock()
+	for _, m := range r.minutes {
+		if m.changes > m.stored {
+			data := m.queues.trim(func(k task.QueueKey) uint64 { return r.busy[k] }).encode()
+			parts, writes = append(parts, Part{At: m.at, Writer: m.writer, Data: data}), append(writes, write{m, m.changes})
+		}
+	}
+	r.mu.Unlock()
+	if len(parts) > 0 {
+		if err := s.Remember(ctx, now, parts); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	for _, w := range writes {
+		w.stored = w.changes
+	}
+	if last := len(r.minutes) - 1; last > 0 { // it shows whether the clock is set back
+		r.minutes = append(slices.DeleteFunc(r.minutes[:last:last], func(m *minute) bool { return m.stored == m.changes }), r.minutes[last])
+	}
+	r.mu.Unlock()
+	return r.sum(ctx, s, now)
+}
+
+// sum writes the sums of the last full hours: of a day after a start, and later of two,
+// because another process may have written a minute late.
+func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
+	present := start(now, Hour)
+	if r.summed == present {
+		return nil
+	}
+	from := r.summed.Add(-Hour)
+	if r.summed == 0 || r.summed > present || from < present.Add(-KeepMinute) {
+		from = present.Add(-KeepMinute)
+	}
+	for at := from; at < present; at = at.Add(Hour) {
+		parts, err := s.History(ctx, false, at, at.Add(Hour))
+		if err != nil {
+			return err
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		all := byQueue{}
+		for _, frame := range frames(parts) {
+			queues, err := frame.queues()
+			if err != nil {
+				return err
+			}
+			for k, f := range queues {
+				all.of(k).follow(f)
+			}
+		}
+		rank := func(k task.QueueKey) uint64 { return all[k].Attempts() }
+		if err := s.Remember(ctx, now, []Part{{Hour: true, At: at, Data: all.trim(rank).encode()}}); err != nil {
+			return err
+		}
+	}
+	r.summed = present
+	return nil
+}
+
+// start returns the beginning of the span of a time.
+func start(at task.Millis, span time.Duration) task.Millis {
+	return at - at%task.Millis(span/time.Millisecond)
+}
