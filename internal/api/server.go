@@ -39,8 +39,9 @@ type Store interface {
 type Engine interface {
 	// Live returns the activity in all namespaces.
 	Live() wire.Live
-	// FlushHistory writes what happened until now to the history in the store.
-	FlushHistory(ctx context.Context) error
+	// FlushHistory writes the events until now to the history in the store, if that is
+	// possible at once.
+	FlushHistory(ctx context.Context)
 	// RecentAttempts returns recent attempts, the latest first. If detailed is
 	// set, their errors can contain addresses of the internal network.
 	RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList

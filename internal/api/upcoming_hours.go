@@ -17,21 +17,32 @@ const (
 	hour             = task.Millis(time.Hour / time.Millisecond)
 	maxUpcomingHours = 31 * 24
 	maxInstants      = 200_000 // of all schedules, at about a microsecond each
+	maxHourCounts    = 10_000  // in a reply; the others of an hour are one
 )
+
+// hourCounts has counts by all other fields of them.
+type hourCounts map[wire.UpcomingCount]int64
+
+func (h hourCounts) add(c wire.UpcomingCount, n int) {
+	if _, known := h[c]; !known && len(h) >= maxHourCounts {
+		c = wire.UpcomingCount{Hour: c.Hour}
+	}
+	h[c] += int64(n)
+}
 
 // upcomingHours counts what is due in each hour: tasks by queue, and instants by schedule.
 func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) error {
 	f.from = max(f.from, f.now)
 	first := f.from - f.from%hour
 	n := int((f.until-first)/hour) + 1
-	if n > maxUpcomingHours {
+	if n > maxUpcomingHours+1 { // the first one has begun
 		return refuse("out_of_range", "until", "must be within 31 days of from")
 	}
 	end, err := s.readForecast(r, f, 0)
 	if err != nil {
 		return err
 	}
-	counts := map[wire.UpcomingCount]int64{} // by all but its number
+	counts := hourCounts{}
 	until := min(f.instants(r.settings, min(end-1, f.until), counts), f.until)
 	read := store.DueRead{Namespace: r.oneOrAll(), Queue: f.queue, Bounds: []task.Millis{f.from}, Budget: dueBudget}
 	if s.nodes != nil {
@@ -44,7 +55,7 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 		return s.store.Store.Due(r.Context(), read, func(l task.Lane, interval, tasks int) {
 			if interval > 0 {
 				held := string(r.settings.Hold(l, read.Bounds[interval-1]))
-				counts[wire.UpcomingCount{Hour: showTime(first + task.Millis(interval-1)*hour), Namespace: l.Namespace, Queue: l.Queue, Held: held}] += int64(tasks)
+				counts.add(wire.UpcomingCount{Hour: showTime(first + task.Millis(interval-1)*hour), Namespace: l.Namespace, Queue: l.Queue, Held: held}, tasks)
 			}
 		})
 	})
@@ -64,7 +75,7 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 
 // instants counts the instants of schedules until a time, and returns the time until which
 // all are counted.
-func (f *forecast) instants(known *settings.Settings, until task.Millis, counts map[wire.UpcomingCount]int64) task.Millis {
+func (f *forecast) instants(known *settings.Settings, until task.Millis, counts hourCounts) task.Millis {
 	left := maxInstants
 	for _, s := range f.series() {
 		t := s.schedule
@@ -74,7 +85,7 @@ func (f *forecast) instants(known *settings.Settings, until task.Millis, counts 
 				break
 			}
 			at := comingItem{s.at, t}
-			counts[wire.UpcomingCount{Hour: showTime(s.at - s.at%hour), Namespace: t.Namespace, Queue: t.Recur.Queue, Schedule: t.ScheduleName(), Held: at.held(known, f.now)}]++
+			counts.add(wire.UpcomingCount{Hour: showTime(s.at - s.at%hour), Namespace: t.Namespace, Queue: t.Recur.Queue, Schedule: t.ScheduleName(), Held: at.held(known, f.now)}, 1)
 			s.advance(f)
 		}
 	}

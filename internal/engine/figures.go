@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -80,11 +81,12 @@ const flushEvery = 10 * time.Second
 // keepHistory counts overdue tasks, and writes the history to the store, until ctx ends.
 func (n *Node) keepHistory(ctx context.Context) {
 	tick := time.Tick(flushEvery)
+	patience := flushEvery / 2
 	for last := false; !last; {
 		select {
 		case <-tick:
 		case <-ctx.Done():
-			last = true
+			last, patience = true, time.Second
 		}
 		now := task.FloorMillis(n.Now())
 		for _, q := range n.dispatch.Queues() {
@@ -92,21 +94,24 @@ func (n *Node) keepHistory(ctx context.Context) {
 				n.past.Overdue(now, task.QueueKey{Namespace: q.Namespace, Queue: q.Name}, q.Overdue)
 			}
 		}
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), flushEvery/2)
-		if err := n.past.Flush(ctx, n.Store, now); err != nil {
-			n.sparse.Warn("cannot write the history", "error", err)
-		}
-		stop()
+		n.flush(context.WithoutCancel(ctx), now, patience)
+	}
+}
+
+func (n *Node) flush(ctx context.Context, now task.Millis, patience time.Duration) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	if err := n.past.Flush(ctx, n.Store, now); err != nil && !errors.Is(err, task.ErrClosed) {
+		n.sparse.Warn("cannot write the history", "error", err)
 	}
 }
 
 // FlushHistory implements api.Engine, at most once a second.
-func (n *Node) FlushHistory(ctx context.Context) error {
+func (n *Node) FlushHistory(ctx context.Context) {
 	now := task.FloorMillis(n.Now())
-	if before := n.flushed.Swap(int64(now) / 1000); before == int64(now)/1000 {
-		return nil
+	if before := n.flushed.Swap(int64(now) / 1000); before != int64(now)/1000 {
+		n.flush(ctx, now, time.Second)
 	}
-	return n.past.Flush(ctx, n.Store, now)
 }
 
 func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {

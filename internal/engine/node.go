@@ -33,6 +33,7 @@ type Node struct {
 	dispatchConfig dispatch.Config // as Connect got it
 	sparse         *slog.Logger    // log for lines that may be repeated
 	past           *history.Recorder
+	endHistory     func()       // waits for the last flush; nil before Connect
 	flushed        atomic.Int64 // the second of the last FlushHistory
 	dispatch       *dispatch.Dispatcher
 	maintenance    *maintenance.Worker
@@ -93,6 +94,13 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 	n.maintenance = maintenance.New(maintenance.Config{
 		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
 	}, n.Store)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	n.endHistory = func() { stop(); <-ended }
+	go func() { // also in a program that only creates tasks
+		defer close(ended)
+		n.keepHistory(ctx)
+	}()
 	n.Store.Watch(store.Watcher{
 		Settings: n.configured,
 		Wrote:    func(old, t *task.Task) { n.past.Wrote(func() task.Millis { return task.FloorMillis(n.Now()) }, old, t) },
@@ -209,12 +217,11 @@ func (n *Node) Deliver(ctx context.Context) error {
 	}
 }
 
-// Maintain does the background work until ctx ends: the maintenance, the history,
-// and warnings about tasks that this node does not run.
+// Maintain does the background work until ctx ends: the maintenance, and
+// warnings about tasks that this node does not run.
 func (n *Node) Maintain(ctx context.Context) {
 	var working sync.WaitGroup
 	working.Go(func() { n.maintenance.Run(ctx) })
-	working.Go(func() { n.keepHistory(ctx) })
 	working.Go(func() { n.watchMissing(ctx) })
 	working.Wait()
 }
@@ -232,4 +239,9 @@ func (n *Node) Release() {
 
 // Close closes the store, and must not be called before Deliver and Maintain
 // have returned.
-func (n *Node) Close() error { return n.Store.Close() }
+func (n *Node) Close() error {
+	if n.endHistory != nil {
+		n.endHistory()
+	}
+	return n.Store.Close()
+}

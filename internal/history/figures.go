@@ -90,9 +90,6 @@ func (f *Figures) follow(o *Figures) {
 // attempt counts an attempt. after is the task after it, or nil if the lease was lost.
 func (f *Figures) attempt(o *task.Outcome, after *task.Task) {
 	f[late+bucket(o.Late)]++
-	if after != nil && after.State == task.Dead {
-		f[Dead]++
-	}
 	f[numberOf(o.Verdict, after)]++
 }
 

@@ -69,7 +69,8 @@ func TestTheHistoryHasEachEventOnceAndLosesOnlyThoseAfterTheLastFlush(t *testing
 		now += task.Millis(g.IntN(2000))
 		i := g.IntN(len(processes))
 		e := event{
-			now, task.QueueKey{Namespace: []string{"a", "b"}[g.IntN(2)], Queue: fmt.Sprint("q", g.IntN(3))},
+			now,
+			task.QueueKey{Namespace: []string{"a", "b"}[g.IntN(2)], Queue: fmt.Sprint("q", g.IntN(3))},
 			[]int{history.Created, history.Cancelled, history.Delivered, history.LostLeases, history.Failed}[g.IntN(5)], time.Duration(g.IntN(200)) * time.Millisecond,
 		}
 		e.count(processes[i])

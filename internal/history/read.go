@@ -41,16 +41,14 @@ func Read(ctx context.Context, s Store, q Query) (sum Summary, err error) {
 			from = max(from, p.At.Add(Hour))
 		}
 	}
-	fine, err := s.History(ctx, false, from, q.Until) // of hours that are not summed yet
+	from = max(from, q.Until.Add(-KeepMinute-q.Step-Hour)) // the store has no earlier minutes
+	fine, err := s.History(ctx, false, from, q.Until)      // of hours that are not summed yet
 	if err != nil {
 		return sum, err
 	}
 	sum.Queues = map[task.QueueKey]*Figures{}
 	for _, frame := range frames(append(parts, fine...)) {
-		queues, err := frame.queues()
-		if err != nil {
-			return sum, err
-		}
+		queues := frame.queues()
 		var total Figures
 		for k, f := range queues {
 			if q.Namespace != "" && k.Namespace != q.Namespace || q.Queue != "" && k.Queue != q.Queue {
@@ -74,14 +72,19 @@ func Read(ctx context.Context, s Store, q Query) (sum Summary, err error) {
 // frame is the parts of one span, of all processes.
 type frame []Part
 
-func (f frame) queues() (byQueue, error) {
+// queues adds the parts up, without damaged ones.
+func (f frame) queues() byQueue {
 	all := byQueue{}
 	for _, p := range f {
-		if err := all.decode(p.Data); err != nil {
-			return nil, err
+		part := byQueue{}
+		if part.decode(p.Data) != nil {
+			continue
+		}
+		for k, of := range part {
+			all.of(k).add(of)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // frames returns parts by their spans, the earliest first.

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -72,6 +73,8 @@ type minute struct {
 const (
 	maxMinutes = 60     // while the store cannot be written
 	maxCounted = 10_000 // queues in a minute
+
+	sumAfter = 30 * time.Second
 )
 
 // New returns a Recorder of a process. No other process has ever had its name.
@@ -124,16 +127,22 @@ func (r *Recorder) Attempt(now task.Millis, claimed *task.Task, o *task.Outcome,
 	}
 }
 
-// Wrote counts the change of a record from old, which may be nil, to t. It reads the clock
-// only if that counts.
+// Wrote counts the change of a record from old, which may be nil, to t: a create, a cancel
+// or a death. It reads the clock only if that counts.
 func (r *Recorder) Wrote(clock func() task.Millis, old, t *task.Task) {
-	number := Cancelled
+	var number int
 	switch {
 	case t == nil || t.IsSchedule():
 		return
 	case old == nil || old.ID != t.ID:
 		number = Created
-	case t.State != task.Cancelled || old.State == task.Cancelled:
+	case old.State == t.State:
+		return
+	case t.State == task.Cancelled:
+		number = Cancelled
+	case t.State == task.Dead:
+		number = Dead
+	default:
 		return
 	}
 	now := clock()
@@ -158,17 +167,26 @@ func (r *Recorder) Flush(ctx context.Context, s Store, now task.Millis) error {
 	type write struct {
 		*minute
 		changes int
+		queues  byQueue // a copy
 	}
 	var parts []Part
 	var writes []write
 	r.mu.Lock()
+	busy := maps.Clone(r.busy)
 	for _, m := range r.minutes {
 		if m.changes > m.stored {
-			data := m.queues.trim(func(k task.QueueKey) uint64 { return r.busy[k] }).encode()
-			parts, writes = append(parts, Part{At: m.at, Writer: m.writer, Data: data}), append(writes, write{m, m.changes})
+			queues := make(byQueue, len(m.queues))
+			for k, f := range m.queues {
+				queues[k] = new(*f)
+			}
+			writes = append(writes, write{m, m.changes, queues})
 		}
 	}
 	r.mu.Unlock()
+	for _, w := range writes {
+		data := w.queues.trim(func(k task.QueueKey) uint64 { return busy[k] }).encode()
+		parts = append(parts, Part{At: w.at, Writer: w.writer, Data: data})
+	}
 	if len(parts) > 0 {
 		if err := s.Remember(ctx, now, parts); err != nil {
 			return err
@@ -176,7 +194,7 @@ func (r *Recorder) Flush(ctx context.Context, s Store, now task.Millis) error {
 	}
 	r.mu.Lock()
 	for _, w := range writes {
-		w.stored = w.changes
+		w.minute.stored = w.changes
 	}
 	if last := len(r.minutes) - 1; last > 0 { // it shows whether the clock is set back
 		r.minutes = append(slices.DeleteFunc(r.minutes[:last:last], func(m *minute) bool { return m.stored == m.changes }), r.minutes[last])
@@ -188,7 +206,7 @@ func (r *Recorder) Flush(ctx context.Context, s Store, now task.Millis) error {
 // sum writes the sums of the last full hours: of a day after a start, and later of two,
 // because another process may have written a minute late.
 func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
-	present := start(now, Hour)
+	present := start(now.Add(-sumAfter), Hour) // then all processes have written its minutes
 	if r.summed == present {
 		return nil
 	}
@@ -206,11 +224,7 @@ func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
 		}
 		all := byQueue{}
 		for _, frame := range frames(parts) {
-			queues, err := frame.queues()
-			if err != nil {
-				return err
-			}
-			for k, f := range queues {
+			for k, f := range frame.queues() {
 				all.of(k).follow(f)
 			}
 		}

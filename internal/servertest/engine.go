@@ -23,7 +23,7 @@ type Engine struct {
 
 func (e Engine) Live() wire.Live { return e.OnLive() }
 
-func (e Engine) FlushHistory(context.Context) error { return nil }
+func (e Engine) FlushHistory(context.Context) {}
 
 func (e Engine) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList {
 	return e.OnAttempts(f, detailed)

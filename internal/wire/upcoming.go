@@ -28,8 +28,8 @@ type UpcomingItem struct {
 // due in an hour.
 type UpcomingCount struct {
 	Hour      string `json:"hour" format:"date-time" doc:"The beginning of the hour."`
-	Namespace string `json:"namespace"`
-	Queue     string `json:"queue"`
+	Namespace string `json:"namespace,omitempty" doc:"Absent: the others of the hour. A reply has at most 10,000 counts besides these."`
+	Queue     string `json:"queue,omitempty"`
 	Schedule  string `json:"schedule,omitempty" doc:"The schedule whose instants are counted. Absent: tasks that exist are counted."`
 	Count     int64  `json:"count"`
 	Held      string `json:"held,omitempty" enum:"suspended,purge,pause" doc:"Why they will not start when they are due."`

@@ -652,8 +652,9 @@ export interface UpcomingCount {
   held?: "suspended" | "purge" | "pause"
   /** The beginning of the hour. */
   hour: string
-  namespace: string
-  queue: string
+  /** Absent: the others of the hour. A reply has at most 10,000 counts besides these. */
+  namespace?: string
+  queue?: string
   /** The schedule whose instants are counted. Absent: tasks that exist are counted. */
   schedule?: string
 }

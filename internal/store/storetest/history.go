@@ -43,7 +43,7 @@ var historyCases = []testCase{
 				}
 				var texts []string
 				for _, p := range found {
-					texts = append(texts, fmt.Sprint(p.At, " ", p.Writer, " ", p.Data))
+					texts = append(texts, fmt.Sprintf("%d %s %d", p.At, p.Writer, p.Data))
 				}
 				slices.Sort(texts)
 				if got := strings.Join(texts, " "); got != want {

@@ -718,13 +718,14 @@ class _UpcomingCount(TypedDict):
     count: int
     hour: str
     """The beginning of the hour."""
-    namespace: str
-    queue: str
 
 
 class UpcomingCount(_UpcomingCount, total=False):
     held: Literal["suspended", "purge", "pause"]
     """Why they will not start when they are due."""
+    namespace: str
+    """Absent: the others of the hour. A reply has at most 10,000 counts besides these."""
+    queue: str
     schedule: str
     """The schedule whose instants are counted. Absent: tasks that exist are counted."""
 

@@ -724,8 +724,8 @@ export interface UpcomingCount {
   count: number
   held?: "suspended" | "purge" | "pause"
   hour: string
-  namespace: string
-  queue: string
+  namespace?: string
+  queue?: string
   schedule?: string
 }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { zoneOf } from '../format/time'
 import { utcOf, wall } from '../format/wall'
 import type { Filter } from '../state/filter'
@@ -56,16 +56,17 @@ const presets: Record<string, () => number> = {
 // key=value.
 function Search({ of }: { of: Filter }) {
   const timer = useRef(0)
+  useEffect(() => () => clearTimeout(timer.current), [])
   const search = (text: string) => {
     clearTimeout(timer.current)
     timer.current = window.setTimeout(() => {
       const labels = text.split(/,\s*/).filter((part) => /^[^=]+=/.test(part))
-      setQuery({ cursor: undefined, contains: labels.length ? undefined : text.trim(), label: labels.length ? labels : undefined })
+      setQuery(labels.length ? { cursor: undefined, contains: undefined, label: labels } : { cursor: undefined, contains: text.trim() })
     }, 250)
   }
   return (
     <label class="field grow"><span>Part of the name, or a label</span>
-      <input data-search type="search" placeholder="42, or tenant=acme" spellcheck={false} autocomplete="off" defaultValue={of.contains ?? of.label?.join(', ') ?? ''} onInput={(e) => search(e.currentTarget.value)} />
+      <input data-search type="search" placeholder="42, or tenant=acme" spellcheck={false} autocomplete="off" defaultValue={of.contains ?? ''} onInput={(e) => search(e.currentTarget.value)} />
     </label>
   )
 }

@@ -33,7 +33,7 @@ export function Now(_: { name: string }) {
   const live = useLive()
   const waiting = useData((signal) => rings(signal), [], 1000)
   const queues = useData(allQueues, [], 10000)
-  const hour = useData((signal) => history({}, undefined, signal), [], 10000)
+  const hour = useData((signal) => history.in(selectedOrAll())({}, undefined, signal), [], 10000)
   return (
     <>
       <Head title="Now" about={!connected.value && 'Waiting for live data…'} />
@@ -170,7 +170,7 @@ const spans: Record<string, [title: string, from: string, step: string]> = {
 function Past({ hour }: { hour: Data<History> }) {
   const chosen = route.value.query.get('past') ?? 'hour'
   const [title, from, step] = spans[chosen] ?? spans.hour!
-  const longer = useData(async (signal) => (chosen === 'hour' ? undefined : history({ from, step }, undefined, signal)), [chosen], 30000)
+  const longer = useData(async (signal) => (chosen === 'hour' ? undefined : history.in(selectedOrAll())({ from, step }, undefined, signal)), [chosen], 30000)
   const data = chosen === 'hour' ? hour : longer
   return (
     <Panel title={title} aside={Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ past: key })}>{name}</button>)}>

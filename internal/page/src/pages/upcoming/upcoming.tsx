@@ -120,7 +120,7 @@ const hourColumns: Column<UpcomingCount>[] = [
   { title: 'Hour', cell: (h) => full(h.hour) },
   { title: 'Count', number: true, cell: (h) => count(h.count) },
   { title: 'What', cell: (h) => h.schedule ? <><a href={link('schedules', h.schedule)}>{h.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: new Date(Date.parse(h.hour) - 1).toISOString(), due_before: new Date(Date.parse(h.hour) + 36e5).toISOString() })}>tasks</a> },
-  { title: 'Queue', cell: (h) => <a href={link('queues', h.queue)}>{h.queue}</a> },
+  { title: 'Queue', cell: (h) => <a href={link('queues', h.queue ?? '')}>{h.queue ?? 'the others'}</a> },
   { title: 'Notes', cell: (h) => h.held && <Badge tone="warn">{h.held}</Badge> },
 ]
 
