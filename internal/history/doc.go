@@ -5,7 +5,7 @@
 // of several processes add up when they are read, and a process that is killed loses
 // at most the counts since its last write.
 //
-// The store keeps minutes for a day. Any node sums the minutes of each full hour into
-// one part, which the store keeps for 90 days. Two nodes that do so at once write the
-// same sum.
+// The store keeps minutes for a day. Half a minute after an hour, when all processes have
+// written its minutes, each node sums them into one part, which the store keeps for 90
+// days. Nodes that do so at once write the same sum.
 package history

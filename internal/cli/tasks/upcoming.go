@@ -56,7 +56,7 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	}
 	if q.ByHour {
 		err = console.Items(con, []string{"HOUR", "COUNT", "QUEUE", "SCHEDULE", "HELD"}, list.Hours, func(h client.UpcomingCount) []string {
-			return []string{con.Instant(h.Hour), strconv.FormatInt(h.Count, 10), h.Queue, cmp.Or(h.Schedule, "-"), cmp.Or(h.Held, "-")}
+			return []string{con.Instant(h.Hour), strconv.FormatInt(h.Count, 10), cmp.Or(h.Queue, "(others)"), cmp.Or(h.Schedule, "-"), cmp.Or(h.Held, "-")}
 		})
 	} else {
 		err = console.Items(con, []string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"}, list.Items, func(item client.UpcomingItem) []string {
@@ -67,7 +67,10 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 		return err
 	}
 	con.NoteIfEmpty()
-	if list.More {
+	switch {
+	case list.More && q.ByHour:
+		con.Notef("the counts are complete until %s", wording.Instant(list.Until))
+	case list.More:
 		con.Notef("the list is complete until %s; use -n for more, or --by hour", wording.Instant(list.Until))
 	}
 	return nil
