@@ -109,15 +109,16 @@ func (s *Store) Peek(ctx context.Context, reads []store.LaneRead) ([][]task.Entr
 	})
 }
 
-// readLanes reads parts of lanes, and the first task after each part, which shows
-// where the lane goes on.
+// readLanes reads parts of lanes, and the first task that is due after each part, which
+// shows where the lane goes on. That scan has no place as a bound, because the index would
+// begin there, and go through all tasks that are overdue.
 var readLanes = `
 SELECT u.ord - 1, t.look, t.key FROM ` + inputOf[part]() + `,
 LATERAL (
 	(SELECT look, key FROM foliot.task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look <= u.until AND NOT running
 	ORDER BY shard, lane, look, key LIMIT u.most)
 	UNION ALL
-	(SELECT look, key FROM foliot.task WHERE shard = u.shard AND lane = u.lane AND (look, key) > (u.look, u.key COLLATE "C") AND look > u.until AND NOT running
+	(SELECT look, key FROM foliot.task WHERE shard = u.shard AND lane = u.lane AND look > u.until AND NOT running
 	ORDER BY shard, lane, look, key LIMIT 1)
 ) t ORDER BY u.ord, t.look, t.key COLLATE "C"`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -216,6 +217,14 @@ func (s *Store) lastPoll(ctx context.Context) (last string, err error) {
 	return last, err
 }
 
+// sumsOfStates adds up the counts of each state.
+var sumsOfStates = func() (sums string) {
+	for s := range (task.Counts{}).States {
+		sums += fmt.Sprintf(", sum((d->'States'->>%d)::bigint)", s)
+	}
+	return sums
+}()
+
 // fold moves the counts of news that were read to the table count. Each row of news
 // goes to one transaction, so no difference counts twice. It reads no news that the fold
 // before has deleted, because their dead rows can be many.
@@ -238,11 +247,11 @@ WITH read AS (
 	DELETE FROM foliot.news WHERE ctid = ANY(ARRAY(
 		SELECT n.ctid FROM foliot.news n JOIN unnest($1::smallint[], $3::text[]) o(shard, owner) USING (shard) JOIN foliot.shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
 		WHERE ` + unseen + ` AND pg_visible_in_snapshot(n.xid, $4::text::pg_snapshot) LIMIT $5)) RETURNING shard, news
+), sums AS (
+	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, ARRAY[sum((d->>'Bytes')::bigint)` + sumsOfStates + `] AS n
+	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d GROUP BY 1, 2, 3
 ), summed AS (
-	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, x.number, sum(x.n) AS n
-	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d,
-		LATERAL (SELECT i - 1 AS number, v::bigint AS n FROM jsonb_array_elements_text(d->'States') WITH ORDINALITY v(v, i) UNION ALL SELECT -1, (d->>'Bytes')::bigint) x
-	GROUP BY 1, 2, 3, 4 HAVING sum(x.n) <> 0
+	SELECT shard, namespace, queue, i - 2 AS number, v.n FROM sums, unnest(n) WITH ORDINALITY v(n, i) WHERE v.n <> 0
 ), added AS (
 	INSERT INTO foliot.count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
 	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1

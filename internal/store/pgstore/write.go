@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,13 +49,21 @@ func (m *medium) rowsOf(steps []*step) (rows []sqltask.Row) {
 	return rows
 }
 
-// writeRows writes rows: see write.sql. skipLocked skips locked records.
+// writeRows writes rows, and changeRows those that change records and create and remove none,
+// which is cheaper: see write.sql. Those of the second elements skip locked records.
 var (
 	//go:embed write.sql
 	writing    string
-	writeRows  = strings.NewReplacer("{rows}", inputOf[sqltask.Row](), "{skip}", "").Replace(writing)
-	skipLocked = strings.NewReplacer("{rows}", inputOf[sqltask.Row](), "{skip}", "SKIP LOCKED").Replace(writing)
+	writeRows  = writeTexts(writing)
+	changeRows = writeTexts(regexp.MustCompile(`(?s)--\{.*?--\}\n`).ReplaceAllString(writing, ""))
 )
+
+func writeTexts(sql string) (texts [2]string) {
+	for i, skip := range []string{"", "SKIP LOCKED"} {
+		texts[i] = strings.NewReplacer("{rows}", inputOf[sqltask.Row](), "{skip}", skip).Replace(sql)
+	}
+	return texts
+}
 
 // extendRows sets the ends of leases. It reads the records without a lock: an
 // extension fails if a client has changed the task, so that the holder sees it. It
@@ -113,10 +122,13 @@ func (s *Store) write(ctx context.Context, rows []sqltask.Row, c class) ([]endin
 		}
 	}
 	slices.Sort(locks)
-	sql, name := writeRows, s.node.Load()
-	node := *name
+	texts, name := changeRows, s.node.Load()
+	if slices.ContainsFunc(rows, func(r sqltask.Row) bool { return r.Old == nil || r.Record == nil || r.Parent > 0 }) {
+		texts = writeRows
+	}
+	sql, node := texts[0], *name
 	if c.skips {
-		sql = skipLocked
+		sql = texts[1]
 	}
 	if c.foreign { // this process reads the news too
 		node = ""

@@ -2,6 +2,7 @@
 -- see one snapshot, so the news are those of the rows that were written. Two rows can have
 -- the same key, if they belong to different calls: at most one of them is written. The
 -- planner expects one row of a CTE, and joins two by a nested loop: OR and IS TRUE make it hash.
+-- The parts in braces are left out if no row creates or removes a record.
 WITH u AS MATERIALIZED (SELECT * FROM {rows}
 ), clock AS MATERIALIZED (SELECT coalesce(nullif($23::bigint, 0), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms
 ), locked AS MATERIALIZED (
@@ -14,6 +15,7 @@ WITH u AS MATERIALIZED (SELECT * FROM {rows}
 	UPDATE foliot.task t SET shard = f.shard, lane = f.lane, look = f.look, running = f.running, relative = f.relative, pending = NULL, stamp = f.stamp, record = f.record,
 		body = CASE f.bodies WHEN 0 THEN t.body WHEN 1 THEN f.body END, idem = f.idem, ended = f.ended, keep = f.keep
 	FROM fit f WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NOT NULL RETURNING f.ord
+--{
 ), removed AS (
 	DELETE FROM foliot.task t USING fit f WHERE t.key = f.key AND t.stamp = f.old AND f.record IS NULL RETURNING f.ord
 ), created AS (
@@ -24,10 +26,14 @@ WITH u AS MATERIALIZED (SELECT * FROM {rows}
 	INSERT INTO foliot.task (key, shard, lane, look, running, relative, stamp, record, body, idem, ended, keep)
 	SELECT f.key, f.shard, f.lane, f.look, f.running, f.relative, f.stamp, f.record, f.body, f.idem, f.ended, f.keep FROM u f JOIN updated ON updated.ord = f.parent ORDER BY f.key
 	ON CONFLICT DO NOTHING RETURNING key, stamp
+--}
 ), done AS (
-	SELECT ord FROM updated UNION ALL SELECT ord FROM removed
+	SELECT ord FROM updated
+--{
+	UNION ALL SELECT ord FROM removed
 	UNION ALL SELECT ord FROM u WHERE parent = 0 AND ((key, stamp) IN (SELECT key, stamp FROM created)) IS TRUE
 	UNION ALL SELECT ord FROM u WHERE parent > 0 AND ((key, stamp) IN (SELECT key, stamp FROM spawned)) IS TRUE
+--}
 ), leased AS (
 	INSERT INTO foliot.lease (key, shard, token, until) SELECT key, shard, token, until FROM u JOIN done USING (ord) WHERE lease = 1
 	ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until

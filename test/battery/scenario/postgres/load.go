@@ -74,9 +74,14 @@ func Standing(ctx context.Context, t *harness.Run) {
 	size := harness.OK(strconv.Atoi(psql(ctx, s, "SELECT pg_total_relation_size('task')")))
 	t.Note("made %d tasks in %.0f s, %d bytes each", standing+overdue, took.Seconds(), size/(standing+overdue))
 	n.StartAll(ctx)
-	harness.Pause(ctx, 10*time.Second) // the nodes read the first task of each lane in each shard
+	from := time.Now() // the nodes add up the counts of these creates
+	for left := 1; left > 0; left = harness.OK(strconv.Atoi(psql(ctx, s, "SELECT count(*) FROM (SELECT FROM news LIMIT 1001) n WHERE (SELECT count(*) FROM news) > 1000"))) {
+		harness.Pause(ctx, time.Second)
+	}
+	t.Note("the nodes read the lanes and counts in %.0f s", time.Since(from).Seconds())
 	const written = "SELECT wal_bytes::bigint, wal_fpi FROM pg_stat_wal"
-	before, from := psql(ctx, s, written), time.Now()
+	before := psql(ctx, s, written)
+	from = time.Now()
 	busy := timing.Busy()
 	late := t.Lateness("of other queues", others(ctx, n, "others", "others"))
 	t.Note("meanwhile the processors were busy for %.0f %%, and PostgreSQL wrote WAL (bytes, full pages) from %s to %s in %.0f s", 100*busy(), before, psql(ctx, s, written), time.Since(from).Seconds())
