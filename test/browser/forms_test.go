@@ -50,3 +50,25 @@ func TestAFormWithAnErrorShowsTheErrorAtItsFieldAndNoCommand(t *testing.T) {
 	b.click("dialog", "Save")
 	b.await(`document.querySelector('dialog') === null && document.body.innerText.includes('48h')`)
 }
+
+func TestANewTaskShowsItsTimeBeforeItIsMade(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	b := open(t, s, "", viewports[1], "#/tasks")
+	b.click("main", "New task")
+	b.fill("URL", "http://127.0.0.1:1/")
+	for _, delay := range []string{"1..5h", "99999999d", "45m"} {
+		b.fill("Delay", delay)
+	}
+	b.await(`document.querySelector('dialog .command') !== null && document.querySelector('dialog').textContent.includes('Due in 45 min')`)
+	for _, violation := range b.violations() {
+		t.Errorf("accessibility: %s", violation)
+	}
+	b.fill("Headers, one per line", "X-A: 1")
+	b.fill("Kind", "close-order")
+	b.await(`!document.querySelector('dialog .command code').textContent.includes('--header')`)
+	b.fill("Kind", "")
+	b.fill("Name", "order-2")
+	b.click("dialog", "New task")
+	b.await(`document.querySelector('h1')?.textContent === 'order-2'`)
+}

@@ -8,7 +8,7 @@ import (
 
 // routes are all pages, and the details that seed makes.
 var routes = []string{
-	"now", "upcoming", "tasks", "tasks?state=dead", "task/order-1", "task/dead-1", "task/unknown", "schedules", "schedules/nightly",
+	"now", "upcoming", "tasks", "tasks?state=dead", "tasks?order=ended", "tasks?order=due&state=scheduled", "tasks?order=newest", "task/order-1", "task/dead-1", "task/unknown", "schedules", "schedules/nightly",
 	"simulator", "simulator?cron=30+2+*+*+*&timezone=Europe%2FBerlin", "queues", "queues/mail", "dead", "destinations",
 	"server", "server?tab=nodes", "server?tab=namespaces", "server?tab=tokens", "server?tab=secrets", "server?tab=audit",
 }

@@ -23,6 +23,8 @@ func TestThePageShowsWhoDidWhat(t *testing.T) {
 	b.await(`document.querySelector('main').innerText.includes('task.touch')`)
 	eval[bool](b, `(location.hash = '#/server?tab=audit&target=first', true)`)
 	b.await(`document.querySelector('main').innerText.includes('from the page')`)
+	eval[bool](b, `(location.hash = '#/server?tab=audit&from=2020-01-01T00:00:00.000Z', true)`)
+	b.await(`document.querySelector('main .command code')?.textContent.includes('--since')`)
 }
 
 // A destination that refuses some of its tasks is shown, although other tasks are

@@ -212,7 +212,6 @@ export interface Figures {
   over_100ms?: number
   over_10ms?: number
   over_1s?: number
-  overdue?: number
   p50_ms?: number
   p99_ms?: number
   queue?: string

@@ -1,5 +1,5 @@
 import { useSignal, type Signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { cancelTask, runTask, type Problem, type Task } from '../api/openapi.gen'
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
@@ -16,21 +16,16 @@ const verbs = {
   cancel: { call: cancelTask, word: 'Cancel', past: 'cancelled', command: ['cancel'], about: 'No attempt of a cancelled task starts any more. A running attempt is the last one.' },
 } as const
 
-// Found is the tasks that an action changes.
-export interface Found {
-  tasks: Task[]
-}
-
 interface Props {
   verb: keyof typeof verbs
   label: string
   title: string
-  find: (signal: AbortSignal) => Promise<Found>
+  tasks: Task[]
   done: () => void
 }
 
 // ChangeOneByOne changes tasks that no filter of the API selects, one by one. It first
-// counts them and shows examples. The user can stop it.
+// shows examples. The user can stop it.
 export function ChangeOneByOne(p: Props) {
   const open = useSignal(false)
   return (
@@ -52,8 +47,8 @@ interface Progress {
   stopped: boolean
 }
 
-function Steps({ verb, title, find, done, onClose: closed }: Props & { onClose: () => void }) {
-  const found = useSignal<Found | null>(null)
+function Steps({ verb, title, tasks: selected, done, onClose: closed }: Props & { onClose: () => void }) {
+  const tasks = useMemo(() => selected, []) // the list may change while the dialog is open
   const problem = useSignal<Problem | null>(null)
   const progress = useSignal<Progress | null>(null)
   const stop = useAbort()
@@ -63,32 +58,25 @@ function Steps({ verb, title, find, done, onClose: closed }: Props & { onClose: 
     if (changed.current) done()
   }
   const { word, past, command, about } = verbs[verb]
-  useEffect(() => {
-    const { signal } = stop.current
-    find(signal).then((f) => (found.value = f), (err) => !signal.aborted && (problem.value = problemOf(err)))
-  }, [])
   const run = async (event: Event) => {
     event.preventDefault()
     problem.value = null
     changed.current = true
-    await changeAll(verb, found.value!.tasks, progress, problem, stop.current.signal)
+    await changeAll(verb, tasks, progress, problem, stop.current.signal)
   }
-  const tasks = found.value?.tasks ?? []
   const p = progress.value
   return (
     <Dialog title={title} onClose={onClose} wide>
       <form onSubmit={run}>
         <ProblemNote problem={problem.value} />
-        {!found.value && !problem.value && <p class="loading" role="status">Reading the tasks…</p>}
-        {found.value && !p && <p role="status"><b>{plural(tasks.length, 'task')}</b> found. Nothing is changed yet.</p>}
-        {found.value && !p && <p>{about} The tasks are changed one by one, so this can be stopped at any time.</p>}
+        {!p && <p>{about} The tasks are changed one by one, so this can be stopped at any time.</p>}
         {p && <Outcome of={p} total={tasks.length} past={past} />}
-        {tasks.length > 0 && !p && <Examples of={tasks.slice(0, 20)} total={tasks.length} />}
-        {tasks.length > 0 && tasks.length <= 500 && <Command text={foliot(...command, ...tasks.map((t) => t.name))} />}
+        {!p && <Examples of={tasks.slice(0, 20)} total={tasks.length} />}
+        {tasks.length <= 500 && <Command text={foliot(...command, ...tasks.map((t) => t.name))} />}
         <footer>
           {p?.running && <button type="button" onClick={() => stop.current.abort()}>Stop</button>}
           <button type="button" class="quiet" onClick={onClose}>Close</button>
-          {!p && <button type="submit" class={danger(verb) || 'primary'} disabled={tasks.length === 0}>{word} {plural(tasks.length, 'task')}</button>}
+          {!p && <button type="submit" class={danger(verb) || 'primary'}>{word} {plural(tasks.length, 'task')}</button>}
         </footer>
       </form>
     </Dialog>

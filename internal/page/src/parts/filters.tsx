@@ -1,10 +1,9 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { zoneOf } from '../format/time'
-import { utcOf, wall } from '../format/wall'
+import { dayAfter, utcOf, wall } from '../format/wall'
 import type { Filter } from '../state/filter'
-import { reasons, states } from '../state/filter'
-import { setQuery } from '../state/route'
+import { reasons } from '../state/filter'
+import { route, setQuery } from '../state/route'
 import { serverNow } from '../state/session'
 
 // Filters edits the filter in the address of the page.
@@ -17,46 +16,56 @@ export function Filters({ of }: { of: Filter }) {
       />
     </label>
   )
-  const choice = (key: 'state' | 'reason', label: string, words: readonly string[]) => (
-    <label class="field"><span>{label}</span>
-      <select value={key === 'state' ? of.state?.join(',') ?? '' : of.reason ?? ''} onChange={(e) => setQuery({ cursor: undefined, [key]: e.currentTarget.value ? e.currentTarget.value.split(',') : undefined })}>
-        <option value="">any</option>
-        {key === 'state' && (of.state?.length ?? 0) > 1 && <option value={of.state!.join(',')}>{of.state!.join(', ')}</option>}
-        {words.map((w) => <option key={w} value={w}>{w.replaceAll('_', ' ')}</option>)}
-      </select>
-    </label>
-  )
   return (
     <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
       <Search of={of} />
       {text('prefix', 'Name begins with', 'order-')}
-      {choice('state', 'State', states)}
-      {choice('reason', 'Reason', reasons)}
+      <label class="field"><span>Reason</span>
+        <select value={of.reason ?? ''} onChange={(e) => setQuery({ cursor: undefined, reason: e.currentTarget.value })}>
+          <option value="">any</option>
+          {reasons.map((w) => <option key={w} value={w}>{w.replaceAll('_', ' ')}</option>)}
+        </select>
+      </label>
       {text('queue', 'Queue', 'any')}
       <label class="field"><span>Labels</span>
         <input type="text" placeholder="key=value, key=value" spellcheck={false} autocomplete="off" value={of.label?.join(', ') ?? ''} onChange={(e) => setQuery({ cursor: undefined, label: e.currentTarget.value.split(/,\s*/).filter(Boolean) })} />
       </label>
       {text('schedule', 'Schedule', 'any')}
       {text('destination', 'Destination', 'shop.example:443')}
-      <Bound of={of} name="due_after" label="Due after" />
-      <Bound of={of} name="due_before" label="Due before" />
-      <EndedAfter of={of} label="Ended after" />
-      <Bound of={of} name="ended_before" label="Ended before" />
+      <Bound name="due_after" label="Due after" />
+      <Bound name="due_before" label="Due before" />
+      <Bound name="ended_after" label="Ended after" />
+      <Bound name="ended_before" label="Ended before" />
     </form>
   )
 }
 
-const presets: Record<string, () => number> = {
-  today: () => new Date().setHours(0, 0, 0, 0),
-  'last hour': () => serverNow() - 36e5,
-  'last 24 hours': () => serverNow() - 864e5,
+// midnight returns the beginning of a day in the zone that the user selected: 0 is today.
+export function midnight(day: number): number {
+  return utcOf(dayAfter(wall(serverNow(), zoneOf()).slice(0, 10), day) + 'T00:00:00', zoneOf())
+}
+
+const past = { today: () => midnight(0), 'last hour': () => serverNow() - 36e5, 'last 24 hours': () => serverNow() - 864e5 }
+
+// The times that are one click away.
+const presets: Record<string, Record<string, () => number>> = {
+  due_after: { now: serverNow, tomorrow: () => midnight(1) },
+  due_before: { now: serverNow, 'next hour': () => serverNow() + 36e5, 'end of today': () => midnight(1) },
+  ended_after: past,
+  from: past,
 }
 
 // Search finds tasks while the user types: by a part of the name, or by labels in the form
 // key=value.
 function Search({ of }: { of: Filter }) {
   const timer = useRef(0)
+  const input = useRef<HTMLInputElement>(null)
   useEffect(() => () => clearTimeout(timer.current), [])
+  useEffect(() => { // a link on the page has another filter
+    if (input.current === document.activeElement) return
+    clearTimeout(timer.current)
+    input.current!.value = of.contains ?? ''
+  }, [route.value])
   const search = (text: string) => {
     clearTimeout(timer.current)
     timer.current = window.setTimeout(() => {
@@ -66,32 +75,20 @@ function Search({ of }: { of: Filter }) {
   }
   return (
     <label class="field grow"><span>Part of the name, or a label</span>
-      <input data-search type="search" placeholder="42, or tenant=acme" spellcheck={false} autocomplete="off" defaultValue={of.contains ?? ''} onInput={(e) => search(e.currentTarget.value)} />
+      <input ref={input} data-search type="search" placeholder="42, or tenant=acme" spellcheck={false} autocomplete="off" defaultValue={of.contains ?? ''} onInput={(e) => search(e.currentTarget.value)} />
     </label>
   )
 }
 
-// EndedAfter is an input for the time after which tasks have ended.
-export function EndedAfter({ of, label }: { of: Filter; label: string }) {
-  return (
-    <Bound of={of} name="ended_after" label={label}>
-      {Object.entries(presets).map(([name, from]) => <button key={name} type="button" onClick={() => setQuery({ cursor: undefined, ended_after: new Date(from()).toISOString() })}>{name}</button>)}
-    </Bound>
-  )
-}
-
-// Bound is an input for a bound of a time, with the clocks of the zone that the user
-// selected.
-function Bound({ of, name, label, children }: { of: Filter; name: 'due_after' | 'due_before' | 'ended_after' | 'ended_before'; label: string; children?: ComponentChildren }) {
-  const at = Date.parse(of[name] ?? '')
-  const set = (text: string) => {
-    const next = utcOf(text, zoneOf())
-    setQuery({ cursor: undefined, [name]: Number.isNaN(next) ? undefined : new Date(next).toISOString() })
-  }
+// Bound is an input for a bound of a time in the address, with the clocks of the zone that
+// the user selected.
+export function Bound({ name, label }: { name: string; label: string }) {
+  const at = Date.parse(route.value.query.get(name) ?? '')
+  const set = (next: number) => setQuery({ cursor: undefined, [name]: Number.isNaN(next) ? undefined : new Date(next).toISOString() })
   return (
     <div class="bound">
-      <label class="field"><span>{label}</span><input type="datetime-local" step="1" value={Number.isNaN(at) ? '' : wall(at, zoneOf())} onChange={(e) => set(e.currentTarget.value)} /></label>
-      {children && <span class="actions">{children}</span>}
+      <label class="field"><span>{label}</span><input type="datetime-local" step="1" value={Number.isNaN(at) ? '' : wall(at, zoneOf())} onChange={(e) => set(utcOf(e.currentTarget.value, zoneOf()))} /></label>
+      {presets[name] && <span class="actions">{Object.entries(presets[name]).map(([title, time]) => <button key={title} type="button" onClick={() => set(time())}>{title}</button>)}</span>}
     </div>
   )
 }

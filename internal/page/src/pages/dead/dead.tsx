@@ -6,7 +6,7 @@ import { ChangeByFilter } from '../../parts/change-by-filter'
 import { Command } from '../../parts/command'
 import { groupsOf, latest, type Collected } from '../../parts/dead-tasks'
 import { GroupPanel, Groups } from './groups'
-import { EndedAfter } from '../../parts/filters'
+import { Bound } from '../../parts/filters'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { useData, type Data } from '../../state/data'
@@ -104,7 +104,7 @@ function Filters({ filter, queues }: { filter: Filter; queues: Queue[] }) {
       <label class="field grow"><span>Destination</span>
         <input data-search="" type="search" placeholder="host:port" spellcheck={false} autocomplete="off" value={filter.destination ?? ''} onChange={(e) => setQuery({ destination: e.currentTarget.value.trim() })} />
       </label>
-      <EndedAfter of={filter} label="Died after" />
+      <Bound name="ended_after" label="Died after" />
     </form>
   )
 }

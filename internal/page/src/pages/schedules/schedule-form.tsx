@@ -1,5 +1,6 @@
 import { zoneOfRule } from '../../format/rule'
 import { ProblemNote } from '../../parts/notice'
+import { newBodies } from '../../parts/request-body'
 import { RequestFields } from '../../parts/request-fields'
 import { RuleFields } from './rule-fields'
 import { Instants } from './instants'
@@ -24,10 +25,8 @@ export function ScheduleFields({ of: form, masked }: { of: ScheduleForm; masked:
       </div>
       <div class="part">
         <h3>Request of each task</h3>
-        <RequestFields of={form.request} errors={form.requestErrors} kinds={kinds} masked={masked} />
+        <RequestFields of={form.request} errors={form.requestErrors} kinds={newBodies} masked={masked} />
       </div>
     </>
   )
 }
-
-const kinds = [['none', 'none'], ['json', 'JSON'], ['text', 'text'], ['base64', 'bytes in base64']] as const

@@ -2,6 +2,7 @@ import { searchAudit } from '../../api/audit'
 import { listAudit, type AuditEntry } from '../../api/openapi.gen'
 import { foliotIn } from '../../format/command'
 import { Command } from '../../parts/command'
+import { Bound } from '../../parts/filters'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
 import { Panel } from '../../parts/panel'
@@ -36,14 +37,16 @@ function targetOf({ action, target = '', namespace }: AuditEntry) {
 export function Audit() {
   const reason = forbidden(listAudit)
   const at = route.value.query
-  const [action, target, by, cursor] = ['action', 'target', 'by', 'cursor'].map((k) => at.get(k) ?? undefined)
-  const data = useData(async (signal) => (reason ? null : await searchAudit({ action: action as Action | undefined, target, by }, 50, signal, cursor, selectedOrAll())), [reason, action, target, by, cursor], cursor ? 0 : action || target || by ? 30000 : 10000)
+  const cursor = at.get('cursor') ?? undefined
+  const filter = Object.fromEntries(['action', 'target', 'by', 'from', 'until'].filter((k) => at.get(k)).map((k) => [k, at.get(k)!])) as { action?: Action; target?: string; by?: string; from?: string; until?: string }
+  const some = Object.keys(filter).length > 0
+  const data = useData(async (signal) => (reason ? null : await searchAudit(filter, 50, signal, cursor, selectedOrAll())), [reason, JSON.stringify(filter), cursor], cursor ? 0 : some ? 30000 : 10000)
   if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Audit log">
       <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
         <label class="field"><span>Action</span>
-          <select value={action ?? ''} onChange={(e) => setQuery({ cursor: undefined, action: e.currentTarget.value })}>
+          <select value={filter.action ?? ''} onChange={(e) => setQuery({ cursor: undefined, action: e.currentTarget.value })}>
             <option value="">any</option>
             {Object.keys(known).map((a) => <option key={a}>{a}</option>)}
           </select>
@@ -53,13 +56,15 @@ export function Audit() {
             <input type="search" data-search={key === 'target' ? '' : undefined} placeholder={hint} spellcheck={false} autocomplete="off" value={at.get(key) ?? ''} onChange={(e) => setQuery({ cursor: undefined, [key]: e.currentTarget.value.trim() })} />
           </label>
         ))}
+        <Bound name="from" label="At or after" />
+        <Bound name="until" label="Before" />
       </form>
       <Loaded data={data}>{(list) => list && (
         <>
           <Table
             caption="Entries of the audit log" rows={list.items} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}
             columns={[
-              { title: 'When', cell: (e) => <Time at={e.at} /> },
+              { title: 'When', cell: (e) => <Time at={e.at} mode="full" /> },
               { title: 'Action', cell: (e) => <span class="nowrap">{e.action}</span> },
               { title: 'Target', cell: targetOf },
               { title: 'By', cell: (e) => <span>{e.by} <small class="dim">{e.addr}</small></span> },
@@ -68,12 +73,12 @@ export function Audit() {
             ]}
             empty={list.next
               ? <Empty title="No entry found yet.">The next page continues the search.</Empty>
-              : <Empty title={action || target || by ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep), or when the log is full.</Empty>}
+              : <Empty title={some ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep), or when the log is full.</Empty>}
           />
           <Pager next={list.next} />
         </>
       )}</Loaded>
-      <Command text={foliotIn(selectedOrAll(), 'audit', ...(action ? ['--action', action] : []), ...(target ? ['--target', target] : []), ...(by ? ['--by', by] : []))} />
+      <Command text={foliotIn(selectedOrAll(), 'audit', ...Object.entries(filter).flatMap(([key, value]) => ['--' + (key === 'from' ? 'since' : key), value]))} />
     </Panel>
   )
 }

@@ -114,7 +114,7 @@ function facts(t: Record): [string, ComponentChildren][] {
   const r = t.retry
   const all: [string, ComponentChildren][] = [
     ['Queue', <a href={link('queues', t.queue)}>{t.queue}</a>],
-    ['Due', <Time at={t.due_at} />],
+    ['Due', <Time at={t.due_at} mode={t.finished_at ? 'full' : 'both'} />], // an ended task is due no more
     [t.delay ? 'Delay' : 'Created with', t.delay || 'a due time'],
     ['Priority', t.priority],
     ['Labels', labels.length ? <span class="labels">{labels.map(([k, v]) => <a key={k} href={link('tasks', '', { label: `${k}=${v}` })}>{k}={v}</a>)}</span> : undefined],

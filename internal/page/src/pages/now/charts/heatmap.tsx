@@ -60,7 +60,6 @@ const figures: Column<Figures>[] = [
   { title: 'Over 1 s', number: true, cell: (f) => share(f.over_1s, f.attempts) },
   { title: 'p50', number: true, cell: (f) => (f.p50_ms ? '≤ ' + span(f.p50_ms) : '') },
   { title: 'p99', number: true, cell: (f) => (f.p99_ms ? '≤ ' + span(f.p99_ms) : '') },
-  { title: 'Max overdue tasks', number: true, cell: (f) => count(f.overdue ?? 0) },
 ]
 
 // HistoryTables has the figures of the pictures, and those of each queue.

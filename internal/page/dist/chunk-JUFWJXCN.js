@@ -1,1 +1,0 @@
-import{a as e}from"./chunk-E5HOEICM.js";import{J as r,x as t}from"./chunk-623A4ZXS.js";function A(i,n,s,o,a=t()){return e(n,o,async(m,u)=>{let{entries:d,next_cursor:p}=await r.in(a)({...i,limit:m,cursor:u},void 0,s);return{items:d,next:p}})}export{A as a};
