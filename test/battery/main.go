@@ -60,6 +60,7 @@ var scenarios = []scenario{
 var redisScenarios = []scenario{
 	{"nodes", "kill -9 of one of three nodes, again and again, under 500 creates a second", redis.KillNodes},
 	{"ticks-nodes", "kill -9 of one of three nodes while schedules fire every second: one task for each instant", redis.Ticks},
+	{"history", "kill -9 of one of three nodes, again and again, with 1,000 queues: the history adds up", redis.History},
 	{"blackout", "all three nodes killed under load and started after a while", redis.Blackout},
 	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", redis.Zombie},
 	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", redis.Deploy},

@@ -37,7 +37,7 @@ func sizesOf(o *harness.Options) []size[int] {
 		{&o.RivalCron, "rival-schedules", 1, 20_000, 100_000, "namespaces: how many schedules one namespace has"},
 		{&o.Ticks, "ticks", 1, 50, 200, "ticks: how often the server is killed, in two seconds each"},
 		{&o.Schedules, "schedules", 1, 20_000, 100_000, "schedules: how many"},
-		{&o.Deaths, "deaths", 1, 12, 200, "nodes, ticks-nodes, postgres-kills: how often"},
+		{&o.Deaths, "deaths", 1, 12, 200, "nodes, ticks-nodes, history, postgres-kills: how often"},
 		{&o.Zombies, "zombies", 1, 6, 100, "zombie: how often"},
 		{&o.Deploys, "deploys", 1, 2, 10, "deploy: how often each node is restarted"},
 		{&o.Failovers, "failovers", 1, 2, 50, "failover, failover-stop, failover-split: how often, at each level; and a tenth as often, at least once, without replicas; postgres-failover: how often by kill -9, and a fifth as often by splits"},

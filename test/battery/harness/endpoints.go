@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -102,4 +103,19 @@ func (e *Endpoints) close() {
 	for _, d := range e.List {
 		d.Close()
 	}
+}
+
+// History writes the history of a node, and returns how many attempts and creates the history
+// of all nodes has in the last day.
+func (e *Environment) History(ctx context.Context, node int) (attempts, created int) {
+	status, reply, err := e.Endpoints.List[node].Call(ctx, http.MethodGet, "/history?from=-24h&step=1m", nil)
+	Check(err)
+	var h wire.History
+	if err := json.Unmarshal(reply, &h); err != nil || status != http.StatusOK {
+		Fatalf("GET /v1/history: status %d: %s", status, reply)
+	}
+	for _, s := range h.Steps {
+		attempts, created = attempts+int(s.Attempts), created+int(s.Created)
+	}
+	return attempts, created
 }

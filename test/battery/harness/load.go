@@ -43,6 +43,7 @@ type Load struct {
 	Rate        int           // creates a second, even if the server is slow
 	DueWithin   time.Duration // tasks are due up to this long from their creation; zero means loadDue
 	CancelShare float64       // the share of the tasks that is cancelled
+	Queues      int           // more than zero: this number of queues, in place of loadQueues
 	MoveShare   float64       // the share that is moved to a later time; Target must be a Mover
 	Quit        func()        // ends the load early; set when it starts
 
@@ -62,7 +63,11 @@ func (l *Load) Run(ctx context.Context) {
 func (l *Load) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.Environment.Run.Options.Seed, uint64(i)))
 	name, due := fmt.Sprintf("kill-%d", i), timing.DueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.DueWithin, loadDue)))))
-	l.create(context.WithoutCancel(ctx), loadQueues[i%len(loadQueues)], name, due, dice.Float64() < l.MoveShare)
+	queue := loadQueues[i%len(loadQueues)]
+	if l.Queues > 0 {
+		queue = fmt.Sprint("queue-", i%l.Queues)
+	}
+	l.create(context.WithoutCancel(ctx), queue, name, due, dice.Float64() < l.MoveShare)
 	if dice.Float64() >= l.CancelShare {
 		return
 	}

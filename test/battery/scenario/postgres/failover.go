@@ -72,7 +72,13 @@ func failover(ctx context.Context, t *harness.Run, level, fault string, runs int
 			t.Part(fmt.Sprintf("run %d", i+1), func() { struck = append(struck, g.replace(ctx, n, fault)) })
 		}
 	}})
-	return verify.JudgeLosses(level, fault, struck, n.Evidence())
+	harness.Check(n.Servers[0].Run(ctx))
+	attempts, created := n.History(ctx, 0)
+	harness.Check(n.StopAll(25 * time.Second))
+	e := n.Evidence()
+	t.Note("the history has %d attempts of %d, and %d creates of %d", attempts, len(e.Arrived), created, len(e.Accepted))
+	t.Must(100*attempts >= 99*len(e.Arrived), "the history has 99 %% of the attempts")
+	return verify.JudgeLosses(level, fault, struck, e)
 }
 
 // replace strikes the primary, promotes the standby with the most WAL, and returns when
