@@ -320,7 +320,7 @@ var layers = []layer{
 		size: "each change is one transaction over records, leases, news and counts: the statements share their columns and connections",
 	},
 	{
-		path: "internal/store/migration", may: []string{"internal/task", "internal/store", "internal/settings", "internal/store/codec"},
+		path: "internal/store/migration", may: []string{"internal/task", "internal/history", "internal/store", "internal/settings", "internal/store/codec"},
 		tech:  []string{"golang.org/x/sync"},
 		tests: []string{"internal/store/memstore", "internal/store/pebblestore", "internal/store/pgstore", "internal/store/redisstore"},
 		why:   "contents move by the contract of stores alone: code for one store could lose what another one has",

@@ -36,7 +36,6 @@ type Figures struct {
 	Snoozed, Refused, Interrupted uint64 // see AttemptTotals
 	LostLeases                    uint64 // the task is sent again
 	Dead, Created, Cancelled      uint64 // tasks
-	Overdue                       uint64 // the largest number of due tasks that waited
 	Late                          []uint64
 	Over10, Over100, Over1000     uint64        // attempts that were later, in milliseconds
 	P50, P99                      time.Duration // a bound that this share of the attempts did not exceed; zero: there is none

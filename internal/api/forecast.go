@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/foliot/foliot/internal/task"
@@ -20,6 +21,7 @@ type forecast struct {
 	tasks, schedules []*task.Task // in the order of their due times, which are at from or later
 	early            []*task.Task // schedules with an instant before from
 	paused           []*task.Task // schedules that are paused or have ended
+	partial          bool         // not all instants before from are known
 	counted          int          // instants before from
 }
 
@@ -100,9 +102,11 @@ func (s *series) skip(f *forecast) {
 	if s.at == 0 || s.at >= f.from {
 		return
 	}
-	if r := s.schedule.Recur; r.MaxRuns > 0 {
-		n := r.Count(recurrence.Span{From: s.at, Until: f.from - 1}, int(min(r.MaxRuns-s.runs, int64(maxCounted-f.counted))))
-		f.counted += n
+	if s.schedule.Recur.MaxRuns > 0 {
+		most := maxCounted - f.counted
+		n := s.count(f.from-1, most)
+		f.counted += s.cost(n)
+		f.partial = f.partial || f.counted >= maxCounted
 		s.runs += int64(n) - 1
 	}
 	s.at = f.from - 1
@@ -112,17 +116,49 @@ func (s *series) skip(f *forecast) {
 func (s *series) advance(f *forecast) {
 	after, r := max(s.at, f.now-1), s.schedule.Recur
 	s.at, s.runs = 0, s.runs+1
-	if r.MaxRuns > 0 && s.runs >= r.MaxRuns {
+	if r.MaxRuns > 0 && s.runs >= r.MaxRuns || !s.known() {
 		return
-	}
-	if s.calendar == nil {
-		c, err := r.Calendar()
-		if err != nil { // the schedule shows the problem
-			return
-		}
-		s.calendar = &c
 	}
 	if next := s.calendar.Instants(after+1, f.until, 1); len(next) > 0 {
 		s.at = next[0]
 	}
+}
+
+// known reports whether s has a calendar. If it has none, the schedule shows the problem.
+func (s *series) known() bool {
+	if s.calendar == nil {
+		c, err := s.schedule.Recur.Calendar()
+		if err != nil {
+			return false
+		}
+		s.calendar = &c
+	}
+	return true
+}
+
+// count returns the number of instants from s.at until a time, but of an expression at most
+// most.
+func (s *series) count(until task.Millis, most int) int {
+	r := s.schedule.Recur
+	if !s.known() {
+		return 1
+	}
+	if r.Cron == "" {
+		most = math.MaxInt
+	}
+	if r.End != 0 {
+		until = min(until, r.End)
+	}
+	if r.MaxRuns > 0 {
+		most = int(min(int64(most), r.MaxRuns-s.runs))
+	}
+	return s.calendar.Count(recurrence.Span{From: s.at, Until: until}, most)
+}
+
+// cost returns how many instants were walked over to count n.
+func (s *series) cost(n int) int {
+	if s.schedule.Recur.Cron == "" {
+		return 1
+	}
+	return n
 }

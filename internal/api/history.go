@@ -29,8 +29,14 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	from, until := q.From, q.Until
 	q.Namespace = r.oneOrAll()
-	q.From = max(q.From, r.since())
+	minute, step := task.Millis(history.Minute/time.Millisecond), task.Millis(q.Step/time.Millisecond)
+	if since := r.since(); from < since { // the figures before are those of a deleted namespace
+		q.From = since - since%minute
+		from = q.From - q.From%step
+	}
+	q.From, q.Until = max(q.From, history.Expired(true, now)), min(until, now+minute) // without the parts of steps that cannot exist
 	if s.cfg.Engine != nil {
 		s.cfg.Engine.FlushHistory(r.Context())
 	}
@@ -39,7 +45,7 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	shown := wire.History{
-		Step: timespan.Text(q.Step), From: showTime(q.From), Until: showTime(q.Until), LateBoundsMS: history.LateBounds[:],
+		Step: timespan.Text(q.Step), From: showTime(from), Until: showTime(until), LateBoundsMS: history.LateBounds[:],
 		Steps: make([]wire.Figures, len(sum.Steps)), Queues: make([]wire.Figures, 0, len(sum.Queues)),
 	}
 	for i, step := range sum.Steps {
@@ -77,8 +83,8 @@ func readHistory(q query, now task.Millis) (h history.Query, err error) {
 	if h.Step > history.Hour {
 		unit = history.Hour
 	}
-	if h.Step <= 0 || h.Step%unit != 0 {
-		return h, refuse("out_of_range", "step", "must be a multiple of "+timespan.Text(unit)+": the store keeps minutes for 24 hours, and hours for 90 days")
+	if h.Step <= 0 || h.Step%unit != 0 || h.Step > history.KeepHour {
+		return h, refuse("out_of_range", "step", "must be a multiple of "+timespan.Text(unit)+", and at most 90 days: the store keeps minutes for 24 hours, and hours for 90 days")
 	}
 	step := task.Millis(h.Step / time.Millisecond)
 	h.From -= h.From % step
@@ -97,7 +103,7 @@ func showFigures(f *history.Figures) wire.Figures {
 	return wire.Figures{
 		Attempts: f.Attempts(), Delivered: f[history.Delivered], Failed: f[history.Failed], Snoozed: f[history.Snoozed], Refused: f[history.Refused],
 		Interrupted: f[history.Interrupted], LostLeases: f[history.LostLeases], Dead: f[history.Dead],
-		Created: f[history.Created], Cancelled: f[history.Cancelled], Overdue: f[history.Overdue],
+		Created: f[history.Created], Cancelled: f[history.Cancelled],
 		Late: f.Late(), Over10: f.Over(10), Over100: f.Over(100), Over1000: f.Over(1000), P50MS: float64(f.Within(0.5)), P99MS: float64(f.Within(0.99)),
 	}
 }

@@ -37,6 +37,9 @@ func (s *Server) upcoming(w http.ResponseWriter, r *request) error {
 	if more || reply.More && len(items) == most {
 		reply.Until = showTime(items[len(items)-1].due)
 	}
+	if coming.partial {
+		reply.Until, reply.More = showTime(max(coming.from, now)), true
+	}
 	for i, item := range items {
 		reply.Items[i] = item.show(r.settings, now)
 	}
@@ -76,7 +79,7 @@ func (s *Server) readForecast(r *request, f *forecast, most int) (end task.Milli
 		if err != nil {
 			return 0, err
 		}
-		f.early = page.Tasks
+		f.early, f.partial = page.Tasks, page.More
 	}
 	for _, part := range []struct {
 		read store.UpcomingRead

@@ -16,7 +16,7 @@ import (
 const (
 	hour             = task.Millis(time.Hour / time.Millisecond)
 	maxUpcomingHours = 31 * 24
-	maxInstants      = 200_000 // of all schedules, at about a microsecond each
+	maxInstants      = 200_000 // of all expressions, and hours of intervals, at about a microsecond each
 	maxHourCounts    = 10_000  // in a reply; the others of an hour are one
 )
 
@@ -42,8 +42,7 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 	if err != nil {
 		return err
 	}
-	counts := hourCounts{}
-	until := min(f.instants(r.settings, min(end-1, f.until), counts), f.until)
+	counts, until := hourCounts{}, min(end-1, f.until)
 	read := store.DueRead{Namespace: r.oneOrAll(), Queue: f.queue, Bounds: []task.Millis{f.from}, Budget: dueBudget}
 	if s.nodes != nil {
 		read.Budget = sharedDueBudget
@@ -52,17 +51,21 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 		read.Bounds = append(read.Bounds, min(first+task.Millis(i+1)*hour, f.until+1))
 	}
 	exact, err := turn(r.Context(), s.gate, func() (task.Millis, error) {
-		return s.store.Store.Due(r.Context(), read, func(l task.Lane, interval, tasks int) {
+		exact, err := s.store.Store.Due(r.Context(), read, func(l task.Lane, interval, tasks int) {
 			if interval > 0 {
 				held := string(r.settings.Hold(l, read.Bounds[interval-1]))
 				counts.add(wire.UpcomingCount{Hour: showTime(first + task.Millis(interval-1)*hour), Namespace: l.Namespace, Queue: l.Queue, Held: held}, tasks)
 			}
 		})
+		until = f.instants(r.settings, until, counts)
+		return exact, err
 	})
 	if err != nil {
 		return err
 	}
-	until = min(until, exact)
+	if until = min(until, exact); f.partial {
+		until = f.from
+	}
 	reply := wire.Upcoming{Time: showTime(f.now), Until: showTime(until), Items: []wire.UpcomingItem{}, More: until < f.until}
 	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b wire.UpcomingCount) int {
 		return cmp.Or(cmp.Compare(a.Hour, b.Hour), cmp.Compare(counts[b], counts[a]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Schedule, b.Schedule), cmp.Compare(a.Held, b.Held))
@@ -76,16 +79,22 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 // instants counts the instants of schedules until a time, and returns the time until which
 // all are counted.
 func (f *forecast) instants(known *settings.Settings, until task.Millis, counts hourCounts) task.Millis {
-	left := maxInstants
-	for _, s := range f.series() {
-		t := s.schedule
-		for ; s.at != 0 && s.at <= until; left-- {
-			if left == 0 {
-				until = s.at - 1
-				break
+	left, all := maxInstants, f.series()
+	for first := f.from - f.from%hour; first <= until; first += hour {
+		last := min(first+hour-1, f.until)
+		for _, s := range all {
+			if s.at == 0 || s.at > last {
+				continue
 			}
-			at := comingItem{s.at, t}
-			counts.add(wire.UpcomingCount{Hour: showTime(s.at - s.at%hour), Namespace: t.Namespace, Queue: t.Recur.Queue, Schedule: t.ScheduleName(), Held: at.held(known, f.now)}, 1)
+			t := s.schedule
+			n := s.count(last, left+1)
+			if left -= s.cost(n); left < 0 {
+				return first - 1
+			}
+			item := comingItem{s.at, t}
+			counts.add(wire.UpcomingCount{Hour: showTime(first), Namespace: t.Namespace, Queue: t.Recur.Queue, Schedule: t.ScheduleName(), Held: item.held(known, f.now)}, n)
+			s.runs += int64(n) - 1
+			s.at = last
 			s.advance(f)
 		}
 	}

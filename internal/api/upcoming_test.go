@@ -236,6 +236,10 @@ func TestUpcomingByTheHourCountsTasksByQueueAndInstantsBySchedule(t *testing.T) 
 		if diff := cmp.Diff([]string{at(1) + " 2 mail "}, counts("?by=hour&from=30m&until=85m&queue=mail", operator)); diff != "" {
 			t.Errorf("of a queue (-want +got):\n%s", diff)
 		}
+		s.do("PUT", "/v1/schedules/fast", `{"every": "1s", "max_runs": 9000, "end": "2100-01-01T00:00:00Z", "task": {"queue": "fast", "http": {"url": "http://example.com/s"}}}`, operator).want(201, nil)
+		if got := counts("?by=hour&from=30m&until=12h&queue=fast", operator); len(got) != 3 || !strings.HasSuffix(got[0], " 3600 fast fast") || !strings.HasSuffix(got[1], " 3600 fast fast") {
+			t.Errorf("of an interval of 10 ms %v", got)
+		}
 		if got := counts("?by=hour&until=2h", own); len(got) != 3 || !strings.HasSuffix(got[0], "other") {
 			t.Errorf("a token of a namespace sees %v", got)
 		}

@@ -78,23 +78,17 @@ func lateness(l dispatch.Lateness) *wire.Lateness {
 // flushEvery is how much of the history a node loses if it is killed.
 const flushEvery = 10 * time.Second
 
-// keepHistory counts overdue tasks, and writes the history to the store, until ctx ends.
+// keepHistory writes the history to the store until ctx ends.
 func (n *Node) keepHistory(ctx context.Context) {
 	tick := time.Tick(flushEvery)
-	patience := flushEvery / 2
-	for last := false; !last; {
+	for {
 		select {
 		case <-tick:
+			n.flush(context.WithoutCancel(ctx), task.FloorMillis(n.Now()), flushEvery/2)
 		case <-ctx.Done():
-			last, patience = true, time.Second
+			n.flush(context.WithoutCancel(ctx), task.FloorMillis(n.Now()), time.Second)
+			return
 		}
-		now := task.FloorMillis(n.Now())
-		for _, q := range n.dispatch.Queues() {
-			if q.Overdue > 0 {
-				n.past.Overdue(now, task.QueueKey{Namespace: q.Namespace, Queue: q.Name}, q.Overdue)
-			}
-		}
-		n.flush(context.WithoutCancel(ctx), now, patience)
 	}
 }
 

@@ -79,6 +79,10 @@ func Open(ctx context.Context, m Medium, c StoreConfig) (*Node, error) {
 // maintenance.Config.
 func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func() []settings.Edit) {
 	n.dispatchConfig = c
+	wrote := func(old, t *task.Task) { n.past.Wrote(func() task.Millis { return task.FloorMillis(n.Now()) }, old, t) }
+	for _, t := range n.Early {
+		wrote(&task.Task{ID: t.ID}, t)
+	}
 	n.Early = nil
 	c.ReapEvery, c.Gather = n.ReapEvery, n.Gather
 	c.Now, c.Trusted, c.Logger = n.Now, n.Trusted, n.Log()
@@ -101,10 +105,7 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 		defer close(ended)
 		n.keepHistory(ctx)
 	}()
-	n.Store.Watch(store.Watcher{
-		Settings: n.configured,
-		Wrote:    func(old, t *task.Task) { n.past.Wrote(func() task.Millis { return task.FloorMillis(n.Now()) }, old, t) },
-	})
+	n.Store.Watch(store.Watcher{Settings: n.configured, Wrote: wrote})
 	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones by then
 		if n.configured(s); s == n.Store.Standing().Settings {
 			return

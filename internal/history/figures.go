@@ -1,16 +1,15 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"compress/flate"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -27,7 +26,6 @@ const (
 	Dead               // tasks that died
 	Created            // tasks, also those of schedules
 	Cancelled          // tasks
-	Overdue            // the largest number of due tasks that waited
 	late               // the first bucket of the attempts by their lateness
 )
 
@@ -73,18 +71,11 @@ func (f *Figures) Within(share float64) int64 {
 	return 0
 }
 
-// add adds the events elsewhere in the same time.
+// add adds the events of o.
 func (f *Figures) add(o *Figures) {
 	for i, n := range o {
 		f[i] += n
 	}
-}
-
-// follow adds the events of a later time.
-func (f *Figures) follow(o *Figures) {
-	most := max(f[Overdue], o[Overdue])
-	f.add(o)
-	f[Overdue] = most
 }
 
 // attempt counts an attempt. after is the task after it, or nil if the lease was lost.
@@ -119,7 +110,7 @@ func bucket(d time.Duration) int {
 }
 
 // byQueue has the events of each queue. A key without a queue stands for the other
-// queues of its namespace.
+// queues of its namespace, and the empty key for other namespaces.
 type byQueue map[task.QueueKey]*Figures
 
 func (b byQueue) of(k task.QueueKey) *Figures {
@@ -131,14 +122,14 @@ func (b byQueue) of(k task.QueueKey) *Figures {
 	return f
 }
 
-// maxText is longer than the names of namespaces and queues.
-const maxText = 1000
-
-// maxQueues is the number of queues that a part has by themselves.
-const maxQueues = 64
+// The number of queues that a part has by themselves, and of all its keys.
+const (
+	maxQueues = 64
+	maxKeys   = 1000
+)
 
 // trim returns b with at most maxQueues queues, those with the highest rank. The others
-// are added to their namespaces.
+// are added to their namespaces, and the rest of too many namespaces to the empty key.
 func (b byQueue) trim(rank func(task.QueueKey) uint64) byQueue {
 	if len(b) <= maxQueues {
 		return b
@@ -152,9 +143,19 @@ func (b byQueue) trim(rank func(task.QueueKey) uint64) byQueue {
 		if i >= maxQueues {
 			k.Queue = ""
 		}
+		if len(trimmed) >= maxKeys && trimmed[k] == nil {
+			k = task.QueueKey{}
+		}
 		trimmed.of(k).add(from)
 	}
 	return trimmed
+}
+
+// add adds the queues of o.
+func (b byQueue) add(o byQueue) {
+	for k, f := range o {
+		b.of(k).add(f)
+	}
 }
 
 // encode returns b as compressed bytes: the texts of each key, and its figures.
@@ -175,33 +176,37 @@ func (b byQueue) encode() []byte {
 	return out.Bytes()
 }
 
-// decode adds the output of encode to b.
-func (b byQueue) decode(data []byte) (err error) {
-	r := bufio.NewReader(flate.NewReader(bytes.NewReader(data)))
-	number := func() (n uint64) {
-		if err == nil {
-			n, err = binary.ReadUvarint(r)
+// inflaters has readers that are used again, because each has about 40 KB.
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+var errDamaged = errors.New("the figures of the history are damaged")
+
+// decode returns what encode got, or an error if data is damaged.
+func decode(data []byte) (byQueue, error) {
+	inflater := inflaters.Get().(io.ReadCloser)
+	defer inflaters.Put(inflater)
+	_ = inflater.(flate.Resetter).Reset(bytes.NewReader(data), nil) // it does not fail
+	plain, err := io.ReadAll(inflater)
+	number := func() uint64 {
+		n, size := binary.Uvarint(plain)
+		if size <= 0 {
+			err, size = errDamaged, len(plain)
 		}
+		plain = plain[size:]
 		return n
 	}
 	text := func() string {
-		buf := make([]byte, min(number(), maxText))
-		if err == nil {
-			_, err = io.ReadFull(r, buf)
-		}
-		return string(buf)
+		n := int(min(number(), uint64(len(plain))))
+		t := string(plain[:n])
+		plain = plain[n:]
+		return t
 	}
-	for {
-		if _, end := r.Peek(1); errors.Is(end, io.EOF) {
-			return nil
-		}
-		k, f := task.QueueKey{Namespace: text(), Queue: text()}, Figures{}
+	b := byQueue{}
+	for len(plain) > 0 && err == nil {
+		f := b.of(task.QueueKey{Namespace: text(), Queue: text()})
 		for i := range f {
 			f[i] = number()
 		}
-		if err != nil {
-			return fmt.Errorf("the figures of the history are damaged: %w", err)
-		}
-		b.of(k).add(&f)
 	}
+	return b, err
 }

@@ -1,16 +1,16 @@
 package history
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Query selects figures: of the spans from From until before Until, which are multiples
-// of Step. An empty Namespace or Queue means all.
+// Query selects figures: of the parts that begin from From until before Until. An empty
+// Namespace or Queue means all.
 type Query struct {
 	Namespace, Queue string
 	From, Until      task.Millis
@@ -26,10 +26,11 @@ type Step struct {
 // Summary is the reply to a Query.
 type Summary struct {
 	Steps  []Step                     // those with figures, the earliest first
-	Queues map[task.QueueKey]*Figures // of the whole time; a key without a queue stands for the others of its namespace
+	Queues map[task.QueueKey]*Figures // of the whole time, as in a part
 }
 
-// Read returns the figures of q. Those of the last seconds may be missing: see Flush.
+// Read returns the figures of q, without damaged ones. Those of the last seconds may be
+// missing: see Flush.
 func Read(ctx context.Context, s Store, q Query) (sum Summary, err error) {
 	var parts []Part
 	from := q.From
@@ -46,56 +47,28 @@ func Read(ctx context.Context, s Store, q Query) (sum Summary, err error) {
 	if err != nil {
 		return sum, err
 	}
-	sum.Queues = map[task.QueueKey]*Figures{}
-	for _, frame := range frames(append(parts, fine...)) {
-		queues := frame.queues()
-		var total Figures
-		for k, f := range queues {
+	steps := map[task.Millis]*Figures{}
+	queues := byQueue{}
+	for _, p := range append(parts, fine...) {
+		part, err := decode(p.Data)
+		if err != nil {
+			continue
+		}
+		for k, f := range part {
 			if q.Namespace != "" && k.Namespace != q.Namespace || q.Queue != "" && k.Queue != q.Queue {
 				continue
 			}
-			total.add(f)
-			byQueue(sum.Queues).of(k).follow(f)
+			at := start(p.At, q.Step)
+			if steps[at] == nil {
+				steps[at] = &Figures{}
+			}
+			steps[at].add(f)
+			queues.of(k).add(f)
 		}
-		if total == (Figures{}) {
-			continue
-		}
-		at := start(frame[0].At, q.Step)
-		if n := len(sum.Steps); n == 0 || sum.Steps[n-1].At != at {
-			sum.Steps = append(sum.Steps, Step{At: at})
-		}
-		sum.Steps[len(sum.Steps)-1].follow(&total)
 	}
+	for _, at := range slices.Sorted(maps.Keys(steps)) {
+		sum.Steps = append(sum.Steps, Step{at, *steps[at]})
+	}
+	sum.Queues = queues.trim(func(k task.QueueKey) uint64 { return queues[k].Attempts() })
 	return sum, nil
-}
-
-// frame is the parts of one span, of all processes.
-type frame []Part
-
-// queues adds the parts up, without damaged ones.
-func (f frame) queues() byQueue {
-	all := byQueue{}
-	for _, p := range f {
-		part := byQueue{}
-		if part.decode(p.Data) != nil {
-			continue
-		}
-		for k, of := range part {
-			all.of(k).add(of)
-		}
-	}
-	return all
-}
-
-// frames returns parts by their spans, the earliest first.
-func frames(parts []Part) (all []frame) {
-	slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.At, b.At) })
-	for len(parts) > 0 {
-		n := 1
-		for n < len(parts) && parts[n].At == parts[0].At {
-			n++
-		}
-		all, parts = append(all, parts[:n]), parts[n:]
-	}
-	return all
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,7 +56,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	minutes []*minute                // those not yet in the store, and the present one, which is the last
-	turns   int                      // how often the clock was set back
+	begun   int                      // minutes
 	busy    map[task.QueueKey]uint64 // attempts; each hour counts half as much as the next
 
 	flushing sync.Mutex
@@ -86,13 +87,8 @@ func New(process string) *Recorder {
 // changes.
 func (r *Recorder) countLocked(now task.Millis, k task.QueueKey) *Figures {
 	at, last := start(now, Minute), len(r.minutes)-1
-	if last >= 0 && at < r.minutes[last].at && r.minutes[last].at.Add(-Minute) <= at { // a clock that is set back a little
-		at = r.minutes[last].at
-	}
-	if last < 0 || r.minutes[last].at != at {
-		if last >= 0 && r.minutes[last].at > at {
-			r.turns++ // or the part of the repeated minute would replace the earlier one
-		}
+	i := slices.IndexFunc(r.minutes, func(m *minute) bool { return m.at == at })
+	if i < 0 {
 		if last >= 0 && start(r.minutes[last].at, Hour) != start(at, Hour) {
 			for k, n := range r.busy {
 				if r.busy[k] = n / 2; n < 2 {
@@ -100,11 +96,12 @@ func (r *Recorder) countLocked(now task.Millis, k task.QueueKey) *Figures {
 				}
 			}
 		}
-		r.minutes = append(r.minutes, &minute{at: at, writer: fmt.Sprint(r.process, ".", r.turns), queues: byQueue{}})
+		r.minutes = append(r.minutes, &minute{at: at, writer: fmt.Sprint(r.process, ".", r.begun), queues: byQueue{}})
+		r.begun++ // so no minute that a clock repeats replaces the earlier part
 		r.minutes = r.minutes[max(0, len(r.minutes)-maxMinutes):]
-		last = len(r.minutes) - 1
+		i = len(r.minutes) - 1
 	}
-	m := r.minutes[last]
+	m := r.minutes[i]
 	m.changes++
 	if len(m.queues) >= maxCounted && m.queues[k] == nil {
 		k.Queue = ""
@@ -130,33 +127,27 @@ func (r *Recorder) Attempt(now task.Millis, claimed *task.Task, o *task.Outcome,
 // Wrote counts the change of a record from old, which may be nil, to t: a create, a cancel
 // or a death. It reads the clock only if that counts.
 func (r *Recorder) Wrote(clock func() task.Millis, old, t *task.Task) {
-	var number int
-	switch {
-	case t == nil || t.IsSchedule():
+	if t == nil || t.IsSchedule() {
 		return
-	case old == nil || old.ID != t.ID:
-		number = Created
-	case old.State == t.State:
-		return
-	case t.State == task.Cancelled:
-		number = Cancelled
-	case t.State == task.Dead:
-		number = Dead
-	default:
+	}
+	created := old == nil || old.ID != t.ID
+	cancelled, dead := t.State == task.Cancelled, t.State == task.Dead
+	if !created && (!cancelled && !dead || old.State == t.State) {
 		return
 	}
 	now := clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.countLocked(now, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue})[number]++
-}
-
-// Overdue counts the due tasks of a queue that wait.
-func (r *Recorder) Overdue(now task.Millis, k task.QueueKey, waiting int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f := r.countLocked(now, k)
-	f[Overdue] = max(f[Overdue], uint64(waiting))
+	f := r.countLocked(now, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue})
+	if created {
+		f[Created]++
+	}
+	if cancelled {
+		f[Cancelled]++
+	}
+	if dead {
+		f[Dead]++
+	}
 }
 
 // Flush writes the counts that the store does not have, and the sum of each full hour that
@@ -196,44 +187,58 @@ func (r *Recorder) Flush(ctx context.Context, s Store, now task.Millis) error {
 	for _, w := range writes {
 		w.minute.stored = w.changes
 	}
-	if last := len(r.minutes) - 1; last > 0 { // it shows whether the clock is set back
+	if last := len(r.minutes) - 1; last > 0 {
 		r.minutes = append(slices.DeleteFunc(r.minutes[:last:last], func(m *minute) bool { return m.stored == m.changes }), r.minutes[last])
 	}
 	r.mu.Unlock()
 	return r.sum(ctx, s, now)
 }
 
-// sum writes the sums of the last full hours: of a day after a start, and later of two,
+// sum writes the sums of the full hours that have none, and that of the hour before again,
 // because another process may have written a minute late.
 func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
 	present := start(now.Add(-sumAfter), Hour) // then all processes have written its minutes
 	if r.summed == present {
 		return nil
 	}
-	from := r.summed.Add(-Hour)
-	if r.summed == 0 || r.summed > present || from < present.Add(-KeepMinute) {
-		from = present.Add(-KeepMinute)
+	whole := present.Add(Hour - KeepMinute)  // the minutes of earlier hours may have expired
+	if r.summed == 0 || r.summed > present { // the last sum may be from before a long downtime
+		first := present.Add(-KeepHour)
+		sums, err := s.History(ctx, true, first, present)
+		for _, p := range sums {
+			first = max(first, p.At.Add(Hour))
+		}
+		minutes, err2 := s.History(ctx, false, first, present)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		r.summed = present
+		for _, p := range minutes {
+			r.summed = min(r.summed, start(p.At, Hour))
+		}
 	}
-	for at := from; at < present; at = at.Add(Hour) {
-		parts, err := s.History(ctx, false, at, at.Add(Hour))
+	if again := r.summed.Add(-Hour); again >= whole {
+		r.summed = again
+	}
+	for ; r.summed < present; r.summed = r.summed.Add(Hour) {
+		minutes, err := s.History(ctx, false, r.summed, r.summed.Add(Hour))
 		if err != nil {
 			return err
 		}
-		if len(parts) == 0 {
-			continue
-		}
 		all := byQueue{}
-		for _, frame := range frames(parts) {
-			for k, f := range frame.queues() {
-				all.of(k).follow(f)
+		for _, p := range minutes {
+			if part, err := decode(p.Data); err == nil {
+				all.add(part)
 			}
 		}
+		if len(all) == 0 {
+			continue
+		}
 		rank := func(k task.QueueKey) uint64 { return all[k].Attempts() }
-		if err := s.Remember(ctx, now, []Part{{Hour: true, At: at, Data: all.trim(rank).encode()}}); err != nil {
+		if err := s.Remember(ctx, now, []Part{{Hour: true, At: r.summed, Data: all.trim(rank).encode()}}); err != nil {
 			return err
 		}
 	}
-	r.summed = present
 	return nil
 }
 

@@ -24,9 +24,8 @@ type Figures struct {
 	Interrupted uint64   `json:"interrupted,omitempty" doc:"Ended because the server stopped."`
 	LostLeases  uint64   `json:"lost_leases,omitempty" doc:"The server lost the task during the attempt, so the task is sent again."`
 	Dead        uint64   `json:"dead,omitempty" doc:"Tasks that died."`
-	Created     uint64   `json:"created,omitempty" doc:"Tasks that were created, also by schedules."`
+	Created     uint64   `json:"created,omitempty" doc:"Tasks that were created, also by schedules. Those of a transaction of a client that was rolled back count too."`
 	Cancelled   uint64   `json:"cancelled,omitempty" doc:"Tasks that were cancelled."`
-	Overdue     uint64   `json:"overdue,omitempty" doc:"The largest number of due tasks that waited."`
 	Late        []uint64 `json:"late" nullable:"false" doc:"The number of attempts by lateness: see late of GET /v1/live."`
 	Over10      uint64   `json:"over_10ms,omitempty" doc:"Attempts that were later than 10 ms."`
 	Over100     uint64   `json:"over_100ms,omitempty"`

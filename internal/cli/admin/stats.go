@@ -55,13 +55,13 @@ func (c *Stats) Run(ctx context.Context, con *console.Console, api *client.Clien
 	if c.By == "queue" {
 		first, rows = "QUEUE", h.Queues
 	}
-	err = console.Items(con, []string{first, "ATTEMPTS", "DELIVERED", "FAILED", "DEAD", "CREATED", "CANCELLED", "OVERDUE", ">10MS", ">100MS", ">1S", "P50", "P99"}, rows, func(f admin.Figures) []string {
+	err = console.Items(con, []string{first, "ATTEMPTS", "DELIVERED", "FAILED", "DEAD", "CREATED", "CANCELLED", ">10MS", ">100MS", ">1S", "P50", "P99"}, rows, func(f admin.Figures) []string {
 		name := con.Instant(f.At)
 		if c.By == "queue" {
 			name = f.Namespace + "/" + cmp.Or(f.Queue, "(others)")
 		}
 		row := []string{name}
-		for _, n := range []uint64{f.Attempts, f.Delivered, f.Failed + f.Refused, f.Dead, f.Created, f.Cancelled, f.Overdue} {
+		for _, n := range []uint64{f.Attempts, f.Delivered, f.Failed + f.Refused, f.Dead, f.Created, f.Cancelled} {
 			row = append(row, strconv.FormatUint(n, 10))
 		}
 		for _, n := range []uint64{f.Over10, f.Over100, f.Over1000} {

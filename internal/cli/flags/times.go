@@ -102,11 +102,20 @@ func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// ParseNext is ParseBound, but a local time on a clock is the next one, not the last one.
-func ParseNext(flag, s string, now time.Time) (time.Time, error) {
-	at, err := ParseBound(flag, s, now)
-	if _, no := time.Parse("15:04", s); no == nil && err == nil {
-		at = time.Date(at.Year(), at.Month(), at.Day()+1, at.Hour(), at.Minute(), 0, 0, at.Location())
+// ParseNext is ParseBound, but a local time on a clock is the first one after a time,
+// such as from, if that is set, or now.
+func ParseNext(flag, s string, now, after time.Time) (time.Time, error) {
+	t, err := time.Parse("15:04", s)
+	if err != nil {
+		return ParseBound(flag, s, now)
 	}
-	return at, err
+	if after.Before(now) {
+		after = now
+	}
+	after = after.In(now.Location())
+	for day := after.Day(); ; day++ {
+		if at := time.Date(after.Year(), after.Month(), day, t.Hour(), t.Minute(), 0, 0, after.Location()); at.After(after) {
+			return at, nil
+		}
+	}
 }

@@ -30,6 +30,30 @@ func TestAnAtWithATimeZoneIsALocalTime(t *testing.T) {
 	}
 }
 
+func TestAClockIsTheNextOneAfterATime(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2027, 3, 27, 4, 0, 0, 0, berlin)
+	for _, c := range []struct {
+		text  string
+		after time.Time
+		want  string
+	}{
+		{"05:00", now, "2027-03-27T05:00:00+01:00"},
+		{"03:00", now, "2027-03-28T03:00:00+02:00"},
+		{"05:00", now.Add(23 * time.Hour), "2027-03-28T05:00:00+02:00"}, // after --from 03:00
+		{"02:30", now.Add(48 * time.Hour), "2027-03-30T02:30:00+02:00"},
+		{"04:00", now.Add(-time.Hour), "2027-03-28T04:00:00+02:00"},
+		{"-1h", now, "2027-03-27T03:00:00+01:00"},
+	} {
+		if at, err := ParseNext("--until", c.text, now, c.after); err != nil || at.Format(time.RFC3339) != c.want {
+			t.Errorf("%s after %s: %s, %v; want %s", c.text, c.after, at, err, c.want)
+		}
+	}
+}
+
 func TestADurationCanHaveDays(t *testing.T) {
 	now := time.Now()
 	_, delay, err := When{In: "1d12h"}.Resolve(now)

@@ -44,10 +44,10 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 	}
 	q, now := client.UpcomingQuery{Queue: c.Queue, Limit: c.Limit, ByHour: c.By == "hour"}, time.Now()
 	var err error
-	if q.From, err = flags.ParseNext("--from", c.From, now); err != nil {
+	if q.From, err = flags.ParseNext("--from", c.From, now, now); err != nil {
 		return err
 	}
-	if q.Until, err = flags.ParseNext("--until", c.Until, now); err != nil {
+	if q.Until, err = flags.ParseNext("--until", c.Until, now, q.From); err != nil {
 		return err
 	}
 	list, err := api.Tasks.Upcoming(ctx, q)
@@ -55,8 +55,8 @@ func (c *Upcoming) Run(ctx context.Context, con *console.Console, api *client.Cl
 		return err
 	}
 	if q.ByHour {
-		err = console.Items(con, []string{"HOUR", "COUNT", "QUEUE", "SCHEDULE", "HELD"}, list.Hours, func(h client.UpcomingCount) []string {
-			return []string{con.Instant(h.Hour), strconv.FormatInt(h.Count, 10), cmp.Or(h.Queue, "(others)"), cmp.Or(h.Schedule, "-"), cmp.Or(h.Held, "-")}
+		err = console.Items(con, []string{"HOUR", "COUNT", "NAMESPACE", "QUEUE", "SCHEDULE", "HELD"}, list.Hours, func(h client.UpcomingCount) []string {
+			return []string{con.Instant(h.Hour), strconv.FormatInt(h.Count, 10), cmp.Or(h.Namespace, "(others)"), cmp.Or(h.Queue, "(others)"), cmp.Or(h.Schedule, "-"), cmp.Or(h.Held, "-")}
 		})
 	} else {
 		err = console.Items(con, []string{"DUE", "NAME", "QUEUE", "ATTEMPT", "URL", "HELD"}, list.Items, func(item client.UpcomingItem) []string {

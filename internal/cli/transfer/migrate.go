@@ -34,7 +34,7 @@ type Migrate struct {
 
 func (Migrate) Help() string {
 	return `Moves everything from one store into another one: tasks in every state with their ids, attempts and due times, schedules, queues,
-namespaces, tokens, secrets and the audit log. First stop every server and program that uses the first store, or drain them
+namespaces, tokens, secrets, the audit log and the history. First stop every server and program that uses the first store, or drain them
 (foliot cluster drain) and wait until no task runs. For PostgreSQL, run foliot postgres migrate first.
 
 The command closes both stores, so that no server starts on them, and copies. Then it reads the second store again, and compares

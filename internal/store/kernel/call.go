@@ -111,17 +111,25 @@ func (p *Progress[R, X]) Kept(c *Call, created bool) (entries []task.Entry) {
 	old, t := p.stored(), p.Decision.Task
 	c.Quotas.Commit(p.Key.Namespace, old, t, p.admitted[0].t != nil)
 	p.admitted[0] = admission{}
-	c.Wrote(old, t)
+	p.Wrote(c, created)
 	if e, ok := task.Hint(old, t); ok {
 		entries = append(entries, e)
 	}
 	if s := p.Decision.Spawned; s != nil && created {
 		c.Quotas.Commit(p.Key.Namespace, nil, s, p.admitted[1].t != nil)
 		p.admitted[1] = admission{}
-		c.Wrote(nil, s)
 		entries = append(entries, s.Entry())
 	}
 	return entries
+}
+
+// Wrote calls the watcher with the change of a step, and with the task that it spawns if that
+// was created.
+func (p *Progress[R, X]) Wrote(c *Call, created bool) {
+	c.Wrote(p.stored(), p.Decision.Task)
+	if s := p.Decision.Spawned; s != nil && created {
+		c.Wrote(nil, s)
+	}
 }
 
 // unadmit stops counting the changes of steps as under way that were not written.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/settings"
 	"github.com/foliot/foliot/internal/store"
 	"github.com/foliot/foliot/internal/task"
@@ -71,6 +72,23 @@ func (m *Migration) copyAudit(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// copyHistory writes the figures of the past.
+func (m *Migration) copyHistory(ctx context.Context) error {
+	now := task.CeilMillis(m.To.Now())
+	for _, hours := range []bool{true, false} {
+		parts, err := m.From.History(ctx, hours, history.Expired(hours, now), now)
+		for some := range slices.Chunk(parts, editSize) {
+			if err == nil {
+				err = m.To.Remember(ctx, now, some)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // configure changes the settings of a store.

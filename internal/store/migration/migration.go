@@ -70,7 +70,7 @@ func (m *Migration) Run(ctx context.Context) (Contents, error) {
 	}
 	source, err := m.read(ctx, m.From, m.adopt)
 	if err == nil {
-		err = m.copyAudit(ctx)
+		err = errors.Join(m.copyAudit(ctx), m.copyHistory(ctx))
 	}
 	if err != nil {
 		return Contents{}, err

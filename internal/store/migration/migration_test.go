@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest/pgtest"
@@ -194,6 +195,9 @@ func TestAStoreMovesAsItIs(t *testing.T) {
 			var moved storetest.Contents
 			t.Run("migrate", func(t *testing.T) {
 				m := between(t, from, to)
+				now := task.CeilMillis(m.To.Now())
+				past := []history.Part{{Hour: true, At: now - 100*3_600_000, Data: []byte("hour")}, {At: now - 60_000, Writer: "w", Data: []byte("minute")}}
+				fatal.If(t, m.From.Remember(t.Context(), now, past))
 				moved = contentsOf(t, m.From)
 				if len(moved.Records) != len(c.Records) {
 					t.Fatalf("the source has %d records, want %d", len(moved.Records), len(c.Records))
@@ -202,6 +206,11 @@ func TestAStoreMovesAsItIs(t *testing.T) {
 				got, err := m.Run(t.Context())
 				fatal.If(t, err)
 				t.Logf("moved %v in %v", got, time.Since(began))
+				for _, p := range past {
+					if got, err := m.To.History(t.Context(), p.Hour, p.At, p.At+1); err != nil || !reflect.DeepEqual(got, []history.Part{p}) {
+						t.Errorf("the history has %v, want %v: %v", got, p, err)
+					}
+				}
 				refuses(t, m.From)
 				if _, err := m.Run(t.Context()); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "has moved to") {
 					t.Errorf("a migration that has ended: %v", err)

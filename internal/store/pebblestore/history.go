@@ -22,10 +22,10 @@ func (c *committer) remember(r *request) (err error) {
 	b := c.open()
 	for _, p := range r.past {
 		err = errors.Join(err, b.Set(append(appendPast(p.Hour, p.At), p.Writer...), p.Data, nil))
-		if p.Hour {
-			for _, hours := range []bool{false, true} {
-				err = errors.Join(err, b.DeleteRange(appendPast(hours, 0), appendPast(hours, history.Expired(hours, r.now)), nil))
-			}
+	}
+	for _, hours := range []bool{false, true} {
+		if r.past[0].Hour {
+			err = errors.Join(err, b.DeleteRange(appendPast(hours, 0), appendPast(hours, history.Expired(hours, r.now)), nil))
 		}
 	}
 	return err

@@ -14,12 +14,10 @@ import (
 // Remember implements history.Store.
 func (s *Store) Remember(ctx context.Context, now task.Millis, parts []history.Part) error {
 	_, err := store.Call(ctx, &s.calls, func() (struct{}, error) {
-		const put = "INSERT INTO foliot.past SELECT * FROM unnest($1::bool[], $2::bigint[], $3::text[], $4::bytea[]) ON CONFLICT (hours, at, writer) DO UPDATE SET data = excluded.data RETURNING 1::bigint"
-		_, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: put, args: columns(parts)})
-		if err == nil && slices.ContainsFunc(parts, func(p history.Part) bool { return p.Hour }) {
-			const drop = "DELETE FROM foliot.past WHERE at < CASE WHEN hours THEN $1 ELSE $2::bigint END RETURNING 1::bigint"
-			_, err = transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: drop, args: []any{int64(history.Expired(true, now)), int64(history.Expired(false, now))}})
-		}
+		const put = "WITH gone AS (DELETE FROM foliot.past WHERE $5 AND at < CASE WHEN hours THEN $6 ELSE $7::bigint END)" +
+			" INSERT INTO foliot.past SELECT * FROM unnest($1::bool[], $2::bigint[], $3::text[], $4::bytea[]) ON CONFLICT (hours, at, writer) DO UPDATE SET data = excluded.data RETURNING 1::bigint"
+		sums := slices.ContainsFunc(parts, func(p history.Part) bool { return p.Hour })
+		_, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: put, args: append(columns(parts), sums, int64(history.Expired(true, now)), int64(history.Expired(false, now)))})
 		return struct{}{}, err
 	})
 	return err

@@ -281,7 +281,7 @@ func split(steps []*step) (extensions, others []*step) {
 // kept records that st was written.
 func (m *medium) kept(st *step) {
 	if m.foreign { // its counts count when the owner reads the news
-		m.Wrote(st.Old.Task, st.Decision.Task)
+		st.Wrote(&m.Call, true)
 	} else {
 		st.Kept(&m.Call, true)
 		if t := st.Old.Task; st.Pend != nil && t != nil && t != st.Stored && t.State == task.Dead && m.config.OnReap != nil { // a put was refused

@@ -41,6 +41,15 @@ func (c *Calendar) Instants(from, until wallclock.Millis, limit int) (all []wall
 	return all
 }
 
+// Count is Rule.Count for a calendar. It costs about a microsecond for each instant of an
+// expression, and does not walk over those of an interval.
+func (c *Calendar) Count(s Span, most int) int {
+	if c.every != 0 {
+		return int(min(wallclock.Millis(most), (s.Until-s.From)/c.every+1))
+	}
+	return c.rule.Count(s.From.Time(), s.Until.Time(), most)
+}
+
 // Clocks returns the expression of r and its zone; a rule with an interval has
 // no expression, and its zone is UTC.
 func (r *Rule) Clocks() (cron.Rule, error) {

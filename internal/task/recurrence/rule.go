@@ -142,8 +142,5 @@ func (r *Rule) Count(s Span, most int) (n int) {
 	if err != nil {
 		return 0
 	}
-	if c.every != 0 {
-		return int(min(wallclock.Millis(most), (s.Until-s.From)/c.every+1))
-	}
-	return c.rule.Count(s.From.Time(), s.Until.Time(), most)
+	return c.Count(s, most)
 }
