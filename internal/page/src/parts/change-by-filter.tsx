@@ -88,7 +88,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: Props & { label: 
   }
   const matched = found.value?.matched ?? 0
   return (
-    <Dialog title={label} onClose={onClose} wide>
+    <Dialog title={[label, filter.reason?.replaceAll('_', ' '), filter.destination, filter.queue].filter(Boolean).join(' · ')} onClose={onClose} wide>
       <form onSubmit={run}>
         <ProblemNote problem={problem.value} />
         {!found.value && !problem.value && <p class="loading" role="status">Counting the tasks that match…</p>}

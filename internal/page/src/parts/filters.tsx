@@ -45,12 +45,12 @@ export function midnight(day: number): number {
   return utcOf(dayAfter(wall(serverNow(), zoneOf()).slice(0, 10), day) + 'T00:00:00', zoneOf())
 }
 
-const past = { today: () => midnight(0), 'last hour': () => serverNow() - 36e5, 'last 24 hours': () => serverNow() - 864e5 }
+const past = { today: () => midnight(0), '1 h ago': () => serverNow() - 36e5, '24 h ago': () => serverNow() - 864e5 }
 
 // The times that are one click away.
 const presets: Record<string, Record<string, () => number>> = {
   due_after: { now: serverNow, tomorrow: () => midnight(1) },
-  due_before: { now: serverNow, 'next hour': () => serverNow() + 36e5, 'end of today': () => midnight(1) },
+  due_before: { now: serverNow, 'in 1 h': () => serverNow() + 36e5, midnight: () => midnight(1) },
   ended_after: past,
   from: past,
 }
@@ -88,7 +88,7 @@ export function Bound({ name, label }: { name: string; label: string }) {
   return (
     <div class="bound">
       <label class="field"><span>{label}</span><input type="datetime-local" step="1" value={Number.isNaN(at) ? '' : wall(at, zoneOf())} onChange={(e) => set(utcOf(e.currentTarget.value, zoneOf()))} /></label>
-      {presets[name] && <span class="actions">{Object.entries(presets[name]).map(([title, time]) => <button key={title} type="button" onClick={() => set(time())}>{title}</button>)}</span>}
+      {presets[name] && <span class="actions">{Object.entries(presets[name]).map(([title, time]) => <button key={title} type="button" class="quiet" onClick={() => set(time())}>{title}</button>)}</span>}
     </div>
   )
 }

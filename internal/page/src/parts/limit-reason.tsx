@@ -82,6 +82,7 @@ export function LimitText(p: LimitProps): ComponentChildren {
     case 'slots':
       return <>The server runs as many attempts as it may{live?.slots ? `: ${count(live.slots)}` : ''}.</>
     default:
+      if (waitedFor(p).some(notClosed)) return <Destinations {...p} />
       return <>{backlog?.overdue ? 'No limit delays its tasks. They start in order.' : 'A due task starts at once.'} <LastFailure {...p} /></>
   }
 }

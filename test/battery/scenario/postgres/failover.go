@@ -74,7 +74,7 @@ func failover(ctx context.Context, t *harness.Run, level, fault string, runs int
 	}})
 	harness.Check(n.Servers[0].Run(ctx))
 	attempts, created := n.History(ctx, 0)
-	harness.Check(n.StopAll(25 * time.Second))
+	harness.Check(n.Servers[0].Stop(25 * time.Second))
 	e := n.Evidence()
 	t.Note("the history has %d attempts of %d, and %d creates of %d", attempts, len(e.Arrived), created, len(e.Accepted))
 	t.Must(100*attempts >= 99*len(e.Arrived), "the history has 99 %% of the attempts")

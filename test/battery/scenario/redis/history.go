@@ -29,7 +29,7 @@ func History(ctx context.Context, t *harness.Run) {
 	began := time.Now()
 	attempts, created := n.History(ctx, 0)
 	took := time.Since(began)
-	harness.Check(n.StopAll(25 * time.Second))
+	harness.Check(n.Servers[0].Stop(25 * time.Second))
 	v := n.Judge()
 	arrived := len(n.Evidence().Arrived)
 	lost := arrived - attempts

@@ -3,7 +3,7 @@ import { plural } from '../../format/number'
 import { serverNow } from '../../state/session'
 import { link } from '../../state/route'
 import { State } from '../../parts/badge'
-import { NextTest } from '../../parts/limit-reason'
+import { failuresInRow, NextTest } from '../../parts/limit-reason'
 import { ErrorText } from '../../parts/reply'
 import { ChangeByFilter } from '../../parts/change-by-filter'
 import { Time } from '../../parts/time'
@@ -22,8 +22,8 @@ export function Overdue({ of: d }: { of: Destination }) {
 export const failuresTitle = (missed: boolean) => (missed ? 'Recent failures' : 'Failures in a row')
 
 export function Failures({ of: d }: { of: Destination }) {
-  const n = d.failures
-  return n ? <span class="bad">{n}</span> : <span class="dim none">0</span>
+  const first = failuresInRow(d.attempts).at(-1)
+  return d.failures ? <><span class="bad">{d.failures}</span> {first && <small class="dim nowrap">since <Time at={first.at} mode="relative" /></small>}</> : <span class="dim none">0</span>
 }
 
 export function LastFailure({ of: d }: { of: Destination }) {

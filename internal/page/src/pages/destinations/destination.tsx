@@ -36,9 +36,9 @@ export function DestinationPage({ name }: { name: string }) {
           ]} />
         </Panel>
         <Panel title="Tasks by queue">
-          <p class="dim">The API cannot list tasks by destination. These queues have recent attempts or dead tasks for this destination:</p>
-          {queues.length === 0 && <p>none</p>}
-          <ul class="plain">{queues.map((q) => <li key={q}><a href={link('queues', q)}>{q}</a> · <a href={link('tasks', '', { queue: q, state: 'scheduled' })}>its scheduled tasks</a></li>)}</ul>
+          <p><a href={link('tasks', '', { destination: name, state: 'scheduled' })}>Its scheduled tasks</a></p>
+          <p class="dim">Queues with recent attempts or dead tasks of this destination:{queues.length === 0 && ' none'}</p>
+          <ul class="plain">{queues.map((q) => <li key={q}><a href={link('queues', q)}>{q}</a> · <a href={link('tasks', '', { queue: q, destination: name, state: 'scheduled' })}>scheduled tasks</a></li>)}</ul>
         </Panel>
         {!kindOf(name) && !forbidden(explainEgress) && <Egress name={name} />}
         <Panel title="Recent attempts" aside={d.attempts.length > 0 && plural(d.attempts.length, 'attempt')} wide>

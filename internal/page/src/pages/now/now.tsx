@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { allQueues, deadOf } from '../../api/queues'
 import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
@@ -161,27 +162,31 @@ function Legend({ due: d }: { due: Due }) {
 // The times that the history can cover, each with the length of a step.
 const spans: Record<string, [title: string, from: string, step: string]> = {
   hour: ['The last hour', '-1h', '1m'],
-  day: ['The last day', '-24h', '10m'],
+  day: ['The last day', '-24h', '1h'],
   week: ['The last week', '-168h', '1h'],
   quarter: ['The last 90 days', '-2160h', '24h'],
 }
 
 // Past shows what happened, on all servers that share the store.
 function Past({ hour }: { hour: Data<History> }) {
+  const open = useSignal(false)
   const chosen = route.value.query.get('past') ?? 'hour'
   const [title, from, step] = spans[chosen] ?? spans.hour!
-  const longer = useData(async (signal) => (chosen === 'hour' ? undefined : history.in(selectedOrAll())({ from, step }, undefined, signal)), [chosen], 30000)
-  const data = chosen === 'hour' ? hour : longer
+  const queue = route.value.query.get('queue') ?? ''
+  const whole = chosen === 'hour' && !queue
+  const part = useData(async (signal) => (whole ? undefined : history.in(selectedOrAll())({ from, step, queue }, undefined, signal)), [chosen, queue], 30000)
+  const data = whole ? hour : part
+  const queues = new Set([...(hour.value?.queues.map((q) => q.queue ?? '') ?? []), queue].filter(Boolean))
   return (
-    <Panel title={title} aside={Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ past: key })}>{name}</button>)}>
+    <Panel title={title} aside={<><select aria-label="Queue" value={queue} onChange={(e) => setQuery({ queue: e.currentTarget.value })}><option value="">all queues</option>{[...queues].sort().map((q) => <option key={q} value={q}>{q}</option>)}</select>{Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ past: key })}>{name}</button>)}</>}>
       <Loaded data={data}>{(h) => (!h || h.steps.length === 0 ? <Empty title="Nothing happened in this time." /> : (
         <>
           <div class="grid">
-            <div><h3>Lateness of attempts</h3><Heatmap history={h} /></div>
+            <div><h3>Lateness of attempts, without delays by receivers, limits and pauses</h3><Heatmap history={h} /></div>
             <div><h3>Attempts per {millis(h.step) < 36e5 ? 'second' : 'hour'}</h3><Rates history={h} /></div>
           </div>
-          <HistoryTables history={h} />
-          <Command text={foliotIn(selectedOrAll(), 'stats', '--from', from, '--step', step)} label="A command that shows the same" />
+          <HistoryTables history={h} open={open} />
+          <Command text={foliotIn(selectedOrAll(), 'stats', '--from', from, '--step', step, queue ? `--queue=${queue}` : null)} label="A command that shows the same" />
         </>
       ))}</Loaded>
     </Panel>

@@ -73,7 +73,7 @@ export function Audit() {
             ]}
             empty={list.next
               ? <Empty title="No entry found yet.">The next page continues the search.</Empty>
-              : <Empty title={some ? 'No entry matches this filter.' : 'The log is empty.'}>Entries are removed when their retention ends (--audit-keep), or when the log is full.</Empty>}
+              : <Empty title={some ? 'No entry matches this filter.' : 'The log is empty.'}>It has the changes that people make with this page or the command line, and changes of settings, until their retention ends (--audit-keep).</Empty>}
           />
           <Pager next={list.next} />
         </>

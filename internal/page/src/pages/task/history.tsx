@@ -46,7 +46,7 @@ function eventsOf(t: Task, now: number): HistoryEvent[] {
     const when = typeof at === 'number' ? at : Date.parse(at)
     out.push({ at: when, title, tone, future: when > now })
   }
-  add(t.due_at, 'Due', 'wait') // before an attempt of the same millisecond
+  if (!t.finished_at || Date.parse(t.due_at) <= Date.parse(t.finished_at)) add(t.due_at, 'Due', 'wait') // before an attempt of the same millisecond
   for (const a of t.attempts) out.push({ at: Date.parse(a.started_at), title: `Attempt ${a.number}`, tone: toneOf(a), attempt: a })
   const change = changes[t.changed_action ?? '']
   if (change && t.changed_at && !(t.changed_action === 'task.cancel' && t.state === 'cancelled')) {

@@ -55,7 +55,7 @@ function waits(t: Task, { now }: Context): Why | null {
   const late = now - Date.parse(t.next_at ?? t.due_at)
   if (w.reason === 'turn' && late < 3000) return null
   const when = isDue(t, now) ? 'It is due, but' : `It is due ${in_(t.next_at!, now)}, and`
-  const until = w.until ? ` This ends ${in_(w.until, now)}, at ${full(w.until)}.` : ''
+  const until = w.until ? ` ${w.reason === 'breaker' ? 'The next test is' : 'This ends'} ${in_(w.until, now)}, at ${full(w.until)}.` : ''
   return {
     tone: ['breaker', 'runner', 'slots', 'node'].includes(w.reason) ? 'bad' : 'warn', text: `${when} ${w.detail}.${until}`,
     remedy: late > 3000 ? `It has waited for ${span(late)}, and uses no attempt meanwhile.` : undefined, to: places[w.reason]?.(t) ?? queues(t),

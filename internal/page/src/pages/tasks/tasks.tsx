@@ -26,7 +26,7 @@ const columns: Column<Task>[] = [
   { title: 'Name', cell: (t) => t.name },
   { title: 'State', cell: (t) => <State of={t.state} reason={stateReason(t)} /> },
   { title: 'Queue', cell: (t) => <a href={link('queues', t.queue)}>{t.queue}</a> },
-  { title: 'Due or ended', cell: (t) => (t.finished_at ? <>ended <Time at={t.finished_at} /></> : <Time at={t.next_at ?? t.due_at} />) },
+  { title: 'Due or ended', cell: (t) => (t.finished_at ? <span class="nowrap">ended <Time at={t.finished_at} mode="relative" /></span> : <Time at={t.next_at ?? t.due_at} />) },
   { title: 'Attempts', number: true, cell: (t) => t.attempts.at(-1)?.number ?? '' },
   { title: 'URL', wide: true, cell: (t) => <span class="mono">{taskCalls(t)}</span> },
 ]

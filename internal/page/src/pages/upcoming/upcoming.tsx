@@ -80,7 +80,7 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
     drag.value = null
     setQuery({ from: new Date(start + a * step).toISOString(), to: new Date(start + (b + 1) * step).toISOString() })
   }
-  const label = (t: number) => (step * ring.counts.length > 864e5 ? parts(t).date.slice(5) + ' ' : '') + parts(t).clock.slice(0, 5)
+  const label = (t: number) => (step * ring.counts.length >= 864e5 ? parts(t).date.slice(5) + ' ' : '') + parts(t).clock.slice(0, 5)
   const width = ring.counts.length * bar
   return (
     <div class="timeline">

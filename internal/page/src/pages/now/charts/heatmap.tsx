@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals'
 import type { Figures, History } from '../../../api/openapi.gen'
 import { count, plural } from '../../../format/number'
 import { millis, moment, span } from '../../../format/time'
@@ -48,6 +49,8 @@ function range(bounds: number[], i: number): string {
 
 const share = (n: number | undefined, of: number) => (of === 0 ? '' : `${((100 * (n ?? 0)) / of).toFixed(1)} %`)
 
+const bound = (ms: number | undefined, f: Figures) => (ms ? '≤ ' + span(ms) : f.attempts ? '> 1 min' : '')
+
 const figures: Column<Figures>[] = [
   { title: 'Attempts', number: true, cell: (f) => count(f.attempts) },
   { title: 'Delivered', number: true, cell: (f) => count(f.delivered ?? 0) },
@@ -58,16 +61,16 @@ const figures: Column<Figures>[] = [
   { title: 'Over 10 ms late', number: true, cell: (f) => share(f.over_10ms, f.attempts) },
   { title: 'Over 100 ms', number: true, cell: (f) => share(f.over_100ms, f.attempts) },
   { title: 'Over 1 s', number: true, cell: (f) => share(f.over_1s, f.attempts) },
-  { title: 'p50', number: true, cell: (f) => (f.p50_ms ? '≤ ' + span(f.p50_ms) : '') },
-  { title: 'p99', number: true, cell: (f) => (f.p99_ms ? '≤ ' + span(f.p99_ms) : '') },
+  { title: 'p50', number: true, cell: (f) => bound(f.p50_ms, f) },
+  { title: 'p99', number: true, cell: (f) => bound(f.p99_ms, f) },
 ]
 
 // HistoryTables has the figures of the pictures, and those of each queue.
-export function HistoryTables({ history }: { history: History }) {
+export function HistoryTables({ history, open }: { history: History; open: Signal<boolean> }) {
   const length = Date.parse(history.until) - Date.parse(history.from)
   return (
     <>
-      <details>
+      <details open={open.value} onToggle={(e) => (open.value = e.currentTarget.open)}>
         <summary>The figures by time</summary>
         <Table caption="Figures by time" rows={history.steps} columns={[{ title: 'From', cell: (f) => moment(f.at!, length) }, ...figures]} id={(f) => f.at!} keys={false} />
       </details>
