@@ -17,6 +17,7 @@ type doctorCmd struct {
 	Redis    doctorRedisCmd    `cmd:"" help:"Examine a Redis or Valkey, a Sentinel or a Cluster, as a store."`
 	Postgres doctorPostgresCmd `cmd:"" help:"Examine a PostgreSQL as a store."`
 	Egress   doctorEgressCmd   `cmd:"" help:"Check whether tasks may call a URL, and show why."`
+	Capacity doctorCapacityCmd `cmd:"" help:"Show what a load needs: processors, disk, memory."`
 }
 
 type doctorServerCmd struct{}
