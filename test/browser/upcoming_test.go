@@ -35,3 +35,17 @@ func TestActionsOfUpcomingNameTheTasksThatTheyChange(t *testing.T) {
 		t.Error("the page offers to cancel the attempts after a failure, but would cancel other tasks")
 	}
 }
+
+// An hour of the next day leads to the tasks and instants in it.
+func TestAnHourOfUpcomingShowsItsTasksAndInstants(t *testing.T) {
+	t.Parallel()
+	s := newSecured(t)
+	s.must("POST", "/v1/tasks", object{"name": "later", "delay": "3h", "http": object{"url": "http://127.0.0.1:1/"}}, nil)
+	s.must("PUT", "/v1/schedules/each", object{"cron": "59 * * * *", "task": object{"http": object{"url": "http://127.0.0.1:1/"}}}, nil)
+	b := open(t, s, s.token, viewports[0], "#/upcoming?span=day")
+	const row = `[...document.querySelectorAll('main tr')].find((e) => e.textContent.includes('tasks') && e.querySelector('a[href*="from="]'))`
+	b.await(row + ` !== undefined`)
+	eval[bool](b, `(`+row+`.querySelector('a[href*="from="]').click(), true)`)
+	b.await(`document.querySelector('main').textContent.includes('The selected time')`)
+	b.await(`['task/later', 'schedules/each'].every((at) => document.querySelector('main tbody a[href*="' + at + '"]'))`)
+}

@@ -117,7 +117,7 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
 }
 
 const hourColumns: Column<UpcomingCount>[] = [
-  { title: 'Hour', cell: (h) => full(h.hour) },
+  { title: 'Hour', cell: (h) => <a href={link('upcoming', '', { span: route.value.query.get('span') ?? undefined, queue: route.value.query.get('queue') ?? undefined, from: new Date(h.hour).toISOString(), to: new Date(Date.parse(h.hour) + 36e5).toISOString() })}>{full(h.hour)}</a> },
   { title: 'Count', number: true, cell: (h) => count(h.count) },
   { title: 'What', cell: (h) => h.schedule ? <><a href={link('schedules', h.schedule)}>{h.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: new Date(Date.parse(h.hour) - 1).toISOString(), due_before: new Date(Date.parse(h.hour) + 36e5).toISOString() })}>tasks</a> },
   { title: 'Queue', cell: (h) => <a href={link('queues', h.queue ?? '')}>{h.queue ?? 'the others'}</a> },
