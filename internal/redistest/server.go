@@ -131,7 +131,7 @@ func (s *Server) Restart(args ...string) error {
 	return nil
 }
 
-// await waits until the server answers PING with PONG.
+// await waits until the server answers PING with PONG, and no other one that took its port.
 func (s *Server) await() error {
 	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
@@ -154,6 +154,13 @@ func (s *Server) ping(ctx context.Context) error {
 	reply, err := Command(ctx, s.Addr, "PING")
 	if err == nil && reply != "+PONG" { // "-LOADING …" while it reads its file
 		err = errors.New(reply)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := Info(ctx, s.Addr)
+	if err == nil && info["process_id"] != strconv.Itoa(s.cmd.Process.Pid) {
+		err = errors.New("another server has its port")
 	}
 	return err
 }
