@@ -105,8 +105,10 @@ func (s *Store) connect(ctx context.Context, c *pgxpool.Config, path string) err
 	if !s.pooled { // poolers refuse it
 		setMode(c.ConnConfig, pgx.QueryExecModeCacheStatement)
 		// The planner expects many rows of statements that find few, and JIT would compile
-		// them for 200 ms each time.
+		// them for 200 ms each time. A plan that is made while a table is small, and is kept,
+		// would read all of its dead rows later.
 		c.ConnConfig.RuntimeParams["jit"] = "off"
+		c.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
 		c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	}
 	if s.config.Pool != nil || !strings.Contains(s.config.URL, "pool_max_conns") {

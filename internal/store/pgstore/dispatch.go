@@ -29,7 +29,7 @@ type look struct {
 const (
 	lookAtAll = 5 * time.Minute
 	restAfter = 30 * time.Second // without work: a claim has ended by then, or has failed
-	lateWrite = time.Minute
+	lateWrite = 2 * statementEnds
 )
 
 // Reap implements store.Reaper for the shards that this node owns. The last row of the look
@@ -39,11 +39,12 @@ const (
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
 	return store.Call(ctx, &s.calls, func() (int, error) {
 		n, _, err := s.retire(ctx, &s.leases, now, limit, store.Step{Transition: kernel.Reap{}, Kind: store.Reaping},
-			`WITH left_behind AS (DELETE FROM foliot.lease WHERE ctid = ANY(ARRAY(
-				SELECT ctid FROM foliot.lease l WHERE shard = ANY($1) AND until > $4 AND until <= $2
-					AND NOT coalesce((SELECT running FROM foliot.task t WHERE t.key = l.key), false) LIMIT $3 FOR UPDATE SKIP LOCKED)))
-			(SELECT l.key FROM unnest($1::smallint[]) n, LATERAL (SELECT key FROM foliot.lease WHERE shard = n AND until > $4 AND until <= $2 ORDER BY until LIMIT $3) l LIMIT $3)
-			UNION ALL (SELECT '' FROM foliot.lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
+			`WITH found AS MATERIALIZED (
+				SELECT l.key FROM unnest($1::smallint[]) n, LATERAL (SELECT key FROM foliot.lease WHERE shard = n AND until > $4 AND until <= $2 ORDER BY until LIMIT $3) l LIMIT $3
+			), left_behind AS (DELETE FROM foliot.lease WHERE ctid = ANY(ARRAY(
+				SELECT ctid FROM foliot.lease l WHERE key = ANY(ARRAY(SELECT key FROM found)) AND until + 0 <= $2
+					AND NOT coalesce((SELECT running FROM foliot.task t WHERE t.key = l.key), false) FOR UPDATE SKIP LOCKED)))
+			SELECT key FROM found UNION ALL (SELECT '' FROM foliot.lease WHERE shard = ANY($1) AND until > $2 LIMIT 1)`)
 		return n, err
 	})
 }

@@ -20,26 +20,35 @@ const (
 	pollBusy, pollIdle = 250 * time.Millisecond, 1070 * time.Millisecond
 	busyFor            = 10 * time.Second
 	// foldMost is how many rows of news one fold deletes, and pollMost how many of their
-	// tasks a poll notes at once: one transaction can write millions.
-	foldMost, pollMost = 1000, 10_000
+	// tasks a poll notes at once: one transaction can write millions. A fold leaves a dead row
+	// of each count, so one a second has the news of 800 tasks.
+	foldMost, pollMost = 5000, 10_000
 )
 
-// A snapshot, as a text of pg_snapshot, says which transactions a read has seen. unseen
-// selects the news of the others. Numbers of transactions are handed out at their first
-// write and not at their commit, so a bound alone would skip the news of a transaction
-// that commits late.
-const (
-	nothingSeen = "1:1:"
-	unseen      = `(n.xid >= pg_snapshot_xmax($2::text::pg_snapshot) OR n.xid = ANY(ARRAY(SELECT pg_snapshot_xip($2::text::pg_snapshot))))`
-)
+// nothingSeen is a snapshot, as the text of a pg_snapshot, which says what transactions a read
+// has seen.
+const nothingSeen = "1:1:"
+
+// unseenIn returns the news of shards s(shard) by transactions that the snapshot $2 has not
+// seen. Numbers of transactions are handed out at their first write and not at their commit, so
+// a bound alone would skip the news of a transaction that commits late. By OFFSET, each range
+// is one of the index: a filter would pass all dead rows, which are millions while another
+// transaction holds an old snapshot.
+func unseenIn(shards string) string {
+	return `(SELECT n.* FROM ` + shards + `, (
+		SELECT pg_snapshot_xmax($2::text::pg_snapshot) AS low, '18446744073709551615'::xid8 AS high UNION ALL SELECT x, x FROM pg_snapshot_xip($2::text::pg_snapshot) x
+	) r, LATERAL (SELECT ctid, * FROM foliot.news WHERE shard = s.shard AND xid >= r.low AND xid <= r.high OFFSET 0) n) n`
+}
+
+var unseen = unseenIn("unnest($1::smallint[]) s(shard)")
 
 // standing is what each reply has: see answer.
 const standing = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT settings FROM foliot.version), current_setting('synchronous_standby_names') <> '', ` + identity
 
 // readNews reads the news of shards in transactions that the read before has not seen.
-const readNews = `
+var readNews = `
 SELECT ` + standing + `, pg_current_snapshot()::text, n.news
-FROM (SELECT) one LEFT JOIN foliot.news n ON n.shard = ANY($1::smallint[]) AND n.node <> $3 AND ` + unseen
+FROM (SELECT) one LEFT JOIN ` + unseen + ` ON n.node <> $3`
 
 // answer is the part of a reply that all have.
 type answer struct {
@@ -225,6 +234,22 @@ var sumsOfStates = func() (sums string) {
 	return sums
 }()
 
+// foldNews deletes news that the last poll has seen but not the fold before, and adds up their counts.
+var foldNews = `
+WITH read AS (
+	DELETE FROM foliot.news WHERE ctid = ANY(ARRAY(
+		SELECT n.ctid FROM ` + unseenIn(`(SELECT o.shard FROM unnest($1::smallint[], $3::text[]) o(shard, owner) JOIN foliot.shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)) s`) + `
+		WHERE pg_visible_in_snapshot(n.xid, $4::text::pg_snapshot) LIMIT $5)) RETURNING shard, news
+), sums AS (
+	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, ARRAY[sum((d->>'Bytes')::bigint)` + sumsOfStates + `] AS n
+	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d GROUP BY 1, 2, 3
+), summed AS (
+	SELECT shard, namespace, queue, i - 2 AS number, v.n FROM sums, unnest(n) WITH ORDINALITY v(n, i) WHERE v.n <> 0
+), added AS (
+	INSERT INTO foliot.count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
+	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
+) SELECT count(*) FROM read`
+
 // fold moves the counts of news that were read to the table count. Each row of news
 // goes to one transaction, so no difference counts twice. It reads no news that the fold
 // before has deleted, because their dead rows can be many.
@@ -242,20 +267,7 @@ func (s *Store) fold(ctx context.Context) error {
 	if len(shards) == 0 {
 		return nil
 	}
-	done, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: `
-WITH read AS (
-	DELETE FROM foliot.news WHERE ctid = ANY(ARRAY(
-		SELECT n.ctid FROM foliot.news n JOIN unnest($1::smallint[], $3::text[]) o(shard, owner) USING (shard) JOIN foliot.shard s ON s.n = o.shard AND (o.owner = '' OR s.owner = o.owner)
-		WHERE ` + unseen + ` AND pg_visible_in_snapshot(n.xid, $4::text::pg_snapshot) LIMIT $5)) RETURNING shard, news
-), sums AS (
-	SELECT r.shard, d->>'Namespace' AS namespace, d->>'Queue' AS queue, ARRAY[sum((d->>'Bytes')::bigint)` + sumsOfStates + `] AS n
-	FROM read r, jsonb_array_elements(r.news) e, jsonb_array_elements(e->'d') d GROUP BY 1, 2, 3
-), summed AS (
-	SELECT shard, namespace, queue, i - 2 AS number, v.n FROM sums, unnest(n) WITH ORDINALITY v(n, i) WHERE v.n <> 0
-), added AS (
-	INSERT INTO foliot.count (shard, namespace, queue, number, n) SELECT * FROM summed ORDER BY 1, 2, 3, 4
-	ON CONFLICT (shard, namespace, queue, number) DO UPDATE SET n = count.n + excluded.n RETURNING 1
-) SELECT count(*) FROM read`, args: []any{shards, *before, owners, last, foldMost}})
+	done, err := transact(ctx, s, pgx.RowTo[int64], change{how: unsynced, sql: foldNews, args: []any{shards, *before, owners, last, foldMost}})
 	switch {
 	case err != nil:
 	case done[0] < foldMost:

@@ -10,8 +10,8 @@ import (
 )
 
 var readRecords = `
-SELECT u.ord - 1, t.stamp, t.record, CASE WHEN u.body THEN t.body END, l.until, t.pending
-FROM ` + inputOf[wanted]() + ` JOIN foliot.task t USING (key) LEFT JOIN foliot.lease l USING (key)`
+SELECT u.ord - 1, t.stamp, t.record, CASE WHEN u.body THEN t.body END, (SELECT until FROM foliot.lease l WHERE l.key = t.key), t.pending
+FROM ` + inputOf[wanted]() + ` JOIN foliot.task t USING (key)`
 
 type wanted struct {
 	Key  string

@@ -70,7 +70,7 @@ func (r registry) Beat(ctx context.Context, mode membership.Mode, self *membersh
 // renewNode is a heartbeat. It changes nothing if the process has lost its lease or its name.
 // It also reads what an idle node needs to know, because it is the only statement that such a
 // node makes. Now and then it looks for the oldest snapshot.
-const renewNode = `
+var renewNode = `
 WITH begin AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)
 ), renewed AS (
@@ -81,7 +81,7 @@ WITH begin AS MATERIALIZED (
 		SELECT coalesce(max(extract(epoch FROM clock_timestamp() - began) * 1e9), 0)::bigint FROM (
 			SELECT xact_start FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND datname = current_database() AND backend_type = 'client backend'
 			UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) t(began)) END,
-	EXISTS (SELECT FROM foliot.news n WHERE n.shard = ANY($1::smallint[]) AND ` + unseen + `)`
+	EXISTS (SELECT FROM ` + unseen + `)`
 
 // renew sends a heartbeat. It returns no nodes if the heartbeat needs the lock of the nodes.
 func (r registry) renew(ctx context.Context, self *membership.Peer) (all membership.Roster, now task.Millis, err error) {

@@ -29,7 +29,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 				f.Decode(key, data, until)
 			}
 			return f, err
-		}, `SELECT key, record, until FROM foliot.task LEFT JOIN foliot.lease USING (key) WHERE key > $1 AND record IS NOT NULL ORDER BY key LIMIT $2`, cursor, limit)
+		}, `SELECT key, record, (SELECT until FROM foliot.lease l WHERE l.key = t.key) FROM foliot.task t WHERE key > $1 AND record IS NOT NULL ORDER BY key LIMIT $2`, cursor, limit)
 		if err != nil {
 			return done, err
 		}
