@@ -53,7 +53,7 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 		shown.Steps[i].At = showTime(step.At)
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(sum.Queues), func(a, b task.QueueKey) int {
-		return cmp.Or(cmp.Compare(sum.Queues[b].Attempts(), sum.Queues[a].Attempts()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+		return cmp.Or(cmp.Compare(sum.Queues[b].Attempts(), sum.Queues[a].Attempts()), a.Compare(b))
 	}) {
 		f := showFigures(sum.Queues[k])
 		f.Namespace, f.Queue = k.Namespace, k.Queue

@@ -78,12 +78,8 @@ func (f *Figures) add(o *Figures) {
 	}
 }
 
-// attempt counts an attempt. after is the task after it, or nil if the lease was lost.
-func (f *Figures) attempt(o *task.Outcome, after *task.Task) {
-	f[late+bucket(o.Late)]++
-	f[numberOf(o.Verdict, after)]++
-}
-
+// numberOf returns the number that counts an attempt. after is the task after it, or nil if the
+// lease was lost.
 func numberOf(v task.Verdict, after *task.Task) int {
 	switch {
 	case after == nil:
@@ -135,7 +131,7 @@ func (b byQueue) trim(rank func(task.QueueKey) uint64) byQueue {
 		return b
 	}
 	order := slices.SortedFunc(maps.Keys(b), func(x, y task.QueueKey) int {
-		return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Queue, y.Queue))
+		return cmp.Or(cmp.Compare(rank(y), rank(x)), x.Compare(y))
 	})
 	trimmed := byQueue{}
 	for i, k := range order {
@@ -161,11 +157,11 @@ func (b byQueue) add(o byQueue) {
 // encode returns b as compressed bytes: the texts of each key, and its figures.
 func (b byQueue) encode() []byte {
 	var plain []byte
-	for k, f := range b {
+	for _, k := range slices.SortedFunc(maps.Keys(b), task.QueueKey.Compare) { // names that follow each other compress better
 		for _, text := range []string{k.Namespace, k.Queue} {
 			plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
 		}
-		for _, n := range f {
+		for _, n := range b[k] {
 			plain = binary.AppendUvarint(plain, n)
 		}
 	}

@@ -118,7 +118,9 @@ func (r *Recorder) Attempt(now task.Millis, claimed *task.Task, o *task.Outcome,
 	k := task.QueueKey{Namespace: claimed.Namespace, Queue: claimed.Queue}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.countLocked(now, k).attempt(o, after)
+	f := r.countLocked(now, k)
+	f[late+bucket(o.Late)]++
+	f[numberOf(o.Verdict, after)]++
 	if _, known := r.busy[k]; known || len(r.busy) < maxCounted {
 		r.busy[k]++
 	}

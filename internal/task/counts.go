@@ -1,5 +1,7 @@
 package task
 
+import "cmp"
+
 // Counts holds the number of records by state, and their bytes with their
 // bodies (Task.Stored). A store keeps Counts for each queue in the same atomic
 // batch as the records, so they are always exact.
@@ -10,6 +12,11 @@ type Counts struct {
 
 // QueueKey names a queue.
 type QueueKey struct{ Namespace, Queue string }
+
+// Compare orders keys by namespace, then by queue.
+func (k QueueKey) Compare(o QueueKey) int {
+	return cmp.Or(cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Queue, o.Queue))
+}
 
 // Move updates c for the change from old to t, either of them nil for no
 // record.

@@ -121,7 +121,7 @@ func (t *counters) largest(r Ring, complete int) []queueCounts {
 		}
 	}
 	slices.SortFunc(all, func(a, b queueCounts) int {
-		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+		return cmp.Or(cmp.Compare(b.total, a.total), a.Compare(b.QueueKey))
 	})
 	all = slices.Clone(all[:min(len(all), maxQueues)])
 	for i := range all {

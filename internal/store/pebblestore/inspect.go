@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -182,17 +181,13 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(merged(stored, counts)), compareQueues) {
+	for _, key := range slices.SortedFunc(maps.Keys(merged(stored, counts)), task.QueueKey.Compare) {
 		if stored[key] != counts[key] {
 			r.add("the stored counts are %+v, but there are %+v", queueCount(key, stored[key]), queueCount(key, counts[key]))
 		}
 	}
 	_, err = loadSettings(db)
 	return err
-}
-
-func compareQueues(a, b task.QueueKey) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 }
 
 func (r *Report) examine(db *pebble.DB, key, value []byte) error {

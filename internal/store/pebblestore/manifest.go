@@ -64,7 +64,7 @@ type backupFile struct {
 // queueCounts returns counts ordered by namespace and queue.
 func queueCounts(all kernel.Tally) []QueueCount {
 	list := make([]QueueCount, 0, len(all))
-	for _, key := range slices.SortedFunc(maps.Keys(all), compareQueues) {
+	for _, key := range slices.SortedFunc(maps.Keys(all), task.QueueKey.Compare) {
 		if !key.OfOccurrences() && key.Queue != task.ScheduleQueue {
 			list = append(list, queueCount(key, all[key]))
 		}

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -194,9 +193,7 @@ func (w *inspector) counts(sh *keyspace.Shard, want map[task.QueueKey]task.Count
 			want[q] = task.Counts{}
 		}
 	}
-	for _, q := range slices.SortedFunc(maps.Keys(want), func(a, b task.QueueKey) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
-	}) {
+	for _, q := range slices.SortedFunc(maps.Keys(want), task.QueueKey.Compare) {
 		if have[q] != want[q] {
 			w.found("shard %d counts %v of %v, and has %v", sh.Number, have[q], q, want[q])
 		}
