@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,8 +178,13 @@ func (cn *connection) refused(c *conn.Call, resp *http.Response) error {
 
 // refusal returns the error of a call that the server refused.
 func refusal(c *conn.Call, p wire.Problem, retryAfter time.Duration) error {
-	e := problemError(p)
-	e.Op, e.RetryAfter = c.Op, retryAfter
+	e := &Error{
+		Op: c.Op, Status: p.Status, Code: p.Code, Field: p.Field, Detail: strings.TrimPrefix(cmp.Or(p.Detail, p.Title), p.Field+": "),
+		ID: p.ID, State: State(p.State), Suggestion: p.Suggestion, Kind: p.Kind, Name: p.Name, Allowed: p.Allowed, RetryAfter: retryAfter,
+	}
+	if p.Count != nil {
+		e.Count = *p.Count
+	}
 	e.MaybeApplied = e.Status >= http.StatusInternalServerError && !errors.Is(e, ErrFull) && e.Code != "store_unfit"
 	return e
 }
@@ -220,11 +226,7 @@ func valid(c *conn.Call) error {
 		return refused(c.Op, "bad_name", "name", "a name has 1 to 256 characters and begins with a letter or digit")
 	}
 	if unknown := c.Unknown(); unknown != "" {
-		takes := "it takes none"
-		if c.Takes != "" {
-			takes = "it takes " + strings.ReplaceAll(c.Takes, " ", ", ")
-		}
-		return refused(c.Op, "bad_option", unknown, "the call does not take this option: "+takes)
+		return refused(c.Op, "bad_option", unknown, "the call does not take this option: it takes "+cmp.Or(strings.ReplaceAll(c.Takes, " ", ", "), "none"))
 	}
 	if slices.Contains(c.Options, Key("").option) {
 		return refused(c.Op, "bad_option", "Key", "the key is empty, but it must have 1 to 256 printable ASCII characters")

@@ -205,14 +205,12 @@ func (cn *connection) result(c *conn.Call, r wire.BatchResult) (err error) {
 
 // errorOf returns the error of a whole batch as that of one of its calls.
 func errorOf(c *conn.Call, err error) error {
-	var refused *Error
-	var transport *TransportError
-	switch { // TransportError first: its cause may wrap another call's Error
-	case errors.As(err, &transport):
+	if transport, ok := errors.AsType[*TransportError](err); ok { // first: its cause may wrap another call's Error
 		e := *transport
 		e.Op = c.Op
 		return &e
-	case errors.As(err, &refused):
+	}
+	if refused, ok := errors.AsType[*Error](err); ok {
 		e := *refused
 		e.Op = c.Op
 		return &e

@@ -159,12 +159,12 @@ func (b Body) put(h *wire.HTTPInput) (err error) {
 	case b.kind == jsonBody && b.asValue():
 		h.Body = b.data
 	case b.kind == jsonBody:
-		h.BodyBase64 = base64Of(b.data)
+		h.BodyBase64 = new(base64.StdEncoding.EncodeToString(b.data))
 		h.Headers = withContentType(h.Headers, "application/json")
 	case b.kind == textBody:
 		h.Body, err = convert.Marshal(string(b.data))
 	case b.kind == binaryBody:
-		h.BodyBase64 = base64Of(b.data)
+		h.BodyBase64 = new(base64.StdEncoding.EncodeToString(b.data))
 	}
 	return err
 }
@@ -192,11 +192,6 @@ func badBody(op string, err error) error {
 		field = "work.args"
 	}
 	return refused(op, "bad_body", field, err.Error())
-}
-
-func base64Of(b []byte) *string {
-	s := base64.StdEncoding.EncodeToString(b)
-	return &s
 }
 
 // withContentType returns headers with that content type, unless they have one.

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // Error is returned if the server refuses a call.
@@ -145,40 +142,22 @@ const codeNamespace = "unknown_namespace"
 // the reply does not show the outcome. It is false for nil and if the server
 // refused the call.
 func MaybeApplied(err error) bool {
-	var refused *Error
-	var transport *TransportError
-	switch { // TransportError first: its cause may wrap another call's Error
-	case errors.As(err, &transport):
+	if transport, ok := errors.AsType[*TransportError](err); ok { // first: its cause may wrap another call's Error
 		return transport.MaybeApplied
-	case errors.As(err, &refused):
-		return refused.MaybeApplied
 	}
-	return false
+	refused, ok := errors.AsType[*Error](err)
+	return ok && refused.MaybeApplied
 }
 
 // withMaybeApplied returns err with MaybeApplied set for the whole call, which
 // may have sent several requests.
 func withMaybeApplied(err error, maybeApplied bool) error {
-	var refused *Error
-	var transport *TransportError
-	switch { // as above: do not change another call's error
-	case errors.As(err, &transport):
+	if transport, ok := errors.AsType[*TransportError](err); ok { // as above: do not change another call's error
 		transport.MaybeApplied = maybeApplied
-	case errors.As(err, &refused):
+	} else if refused, ok := errors.AsType[*Error](err); ok {
 		refused.MaybeApplied = maybeApplied
 	}
 	return err
-}
-
-// problemError converts a problem of the API to an Error.
-func problemError(p wire.Problem) *Error {
-	detail := cmp.Or(p.Detail, p.Title)
-	e := &Error{Status: p.Status, Code: p.Code, Field: p.Field, ID: p.ID, State: State(p.State), Detail: strings.TrimPrefix(detail, p.Field+": ")}
-	e.Suggestion, e.Kind, e.Name, e.Allowed = p.Suggestion, p.Kind, p.Name, p.Allowed
-	if p.Count != nil {
-		e.Count = *p.Count
-	}
-	return e
 }
 
 // refused returns the error for a call that this package refuses before it

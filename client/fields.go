@@ -70,8 +70,7 @@ func (l Limit) pointer() *int {
 	if l == 0 {
 		return nil
 	}
-	n := l.wire()
-	return &n
+	return new(l.wire())
 }
 
 func attempts(n *int) Limit {

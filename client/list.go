@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/client/internal/conn"
@@ -166,9 +164,7 @@ func (f Filter) values() conn.Params {
 	for _, s := range f.States {
 		v.Add("state", string(s))
 	}
-	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
-		v.Add("label", key+"="+f.Labels[key])
-	}
+	v.Add("label", f.Labels)
 	v.Add("due_before", f.DueBefore)
 	v.Add("due_after", f.DueAfter)
 	v.Add("ended_after", f.EndedAfter)

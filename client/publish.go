@@ -36,12 +36,8 @@ type Publication struct {
 // Publish creates the task that forwards p, with an Idempotency-Key of its own
 // as in Create. Errors: those of Create. Options: Key.
 func (ts Tasks) Publish(ctx context.Context, p Publication, opts ...CallOption) (*Task, error) {
-	op := "publish"
-	if p.Name != "" {
-		op += " " + p.Name
-	}
 	return ts.one(ctx, &conn.Call{
-		Op: op, Method: http.MethodPost, Path: "/publish", Query: conn.Params{"url": {p.URL}}, Header: p.header(), Body: p.Body, Raw: true,
+		Op: strings.TrimSpace("publish " + p.Name), Method: http.MethodPost, Path: "/publish", Query: conn.Params{"url": {p.URL}}, Header: p.header(), Body: p.Body, Raw: true,
 		Takes: "Key", Options: keyed(opts), Repeatable: true,
 	})
 }

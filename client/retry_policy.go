@@ -52,16 +52,13 @@ func (r RetryPolicy) next(try int, spent time.Duration, repeatable bool, err err
 	if try >= r.Attempts {
 		return 0, false
 	}
-	var refused *Error
-	var transport *TransportError
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[*Error](err); ok {
 		again = refused.Status == http.StatusTooManyRequests || repeatable && busy(refused.Status)
 		if refused.RetryAfter > r.MaxBackoff {
 			return 0, false
 		}
 		pause = refused.RetryAfter
-	case errors.As(err, &transport):
+	} else if transport, ok := errors.AsType[*TransportError](err); ok {
 		again = !permanent(transport.Err) && (repeatable || !transport.MaybeApplied)
 	}
 	pause += r.backoff(try)

@@ -3,9 +3,7 @@ package client
 import (
 	"context"
 	"iter"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/client/internal/conn"
@@ -43,9 +41,7 @@ type ScheduleQuery struct {
 // item.
 func (ss Schedules) List(ctx context.Context, q ScheduleQuery) iter.Seq2[*Schedule, error] {
 	values := conn.Params{}
-	for _, key := range slices.Sorted(maps.Keys(q.Labels)) {
-		values.Add("label", key+"="+q.Labels[key])
-	}
+	values.Add("label", q.Labels)
 	if q.Bodies {
 		values.Add("include", "body")
 	}

@@ -71,13 +71,9 @@ func (ts Tasks) pollOnce(ctx context.Context, name string) (*Task, error) {
 // temporary reports whether err may pass by itself, as an error during a
 // restart does.
 func temporary(err error) bool {
-	var refused *Error
-	var transport *TransportError
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Status == http.StatusTooManyRequests || busy(refused.Status)
-	case errors.As(err, &transport):
-		return !permanent(transport.Err)
 	}
-	return false
+	transport, ok := errors.AsType[*TransportError](err)
+	return ok && !permanent(transport.Err)
 }

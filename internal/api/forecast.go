@@ -71,6 +71,9 @@ func (f *forecast) series() (all []*series) {
 				continue
 			}
 			s := &series{schedule: t, runs: t.Recur.Runs - 1, at: f.now - 1}
+			if c, err := t.Recur.Calendar(); err == nil { // otherwise the schedule shows the problem
+				s.calendar = &c
+			}
 			if t.Recur.Paused {
 				s.advance(f)
 			} else {
@@ -88,7 +91,7 @@ func (f *forecast) series() (all []*series) {
 // series is the instants of a schedule.
 type series struct {
 	schedule *task.Task
-	calendar *recurrence.Calendar // nil until it is needed
+	calendar *recurrence.Calendar // nil if the rule has a problem
 	at       task.Millis          // the next instant; 0: none
 	runs     int64                // the instants that have created a task by then
 }
@@ -116,7 +119,7 @@ func (s *series) skip(f *forecast) {
 func (s *series) advance(f *forecast) {
 	after, r := max(s.at, f.now-1), s.schedule.Recur
 	s.at, s.runs = 0, s.runs+1
-	if r.MaxRuns > 0 && s.runs >= r.MaxRuns || !s.known() {
+	if r.MaxRuns > 0 && s.runs >= r.MaxRuns || s.calendar == nil {
 		return
 	}
 	if next := s.calendar.Instants(after+1, f.until, 1); len(next) > 0 {
@@ -124,23 +127,11 @@ func (s *series) advance(f *forecast) {
 	}
 }
 
-// known reports whether s has a calendar. If it has none, the schedule shows the problem.
-func (s *series) known() bool {
-	if s.calendar == nil {
-		c, err := s.schedule.Recur.Calendar()
-		if err != nil {
-			return false
-		}
-		s.calendar = &c
-	}
-	return true
-}
-
 // count returns the number of instants from s.at until a time, but of an expression at most
 // most.
 func (s *series) count(until task.Millis, most int) int {
 	r := s.schedule.Recur
-	if !s.known() {
+	if s.calendar == nil {
 		return 1
 	}
 	if r.Cron == "" {

@@ -93,7 +93,7 @@ func readQuery(r *http.Request, known []param) (q query, err error) {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
 		switch {
 		case i < 0:
-			return q, suggest(refuse("unknown_parameter", name, "unknown query parameter: "+names(known)), spelling.Nearest(name, namesOf(known)))
+			return q, suggest(refuse("unknown_parameter", name, "unknown query parameter: this route takes "+cmp.Or(strings.Join(namesOf(known), ", "), "none")), spelling.Nearest(name, namesOf(known)))
 		case len(values) > 1 && !known[i].repeated:
 			return q, refuse("repeated_parameter", name, "the parameter is given more than once")
 		}
@@ -180,13 +180,6 @@ func (q query) instant(name string, now, usual task.Millis) (task.Millis, error)
 func (q query) time(name string) (t time.Time, given bool) {
 	t, err := time.Parse(time.RFC3339, q.Get(name))
 	return t, err == nil
-}
-
-func names(known []param) string {
-	if len(known) == 0 {
-		return "this route takes none"
-	}
-	return "this route takes " + strings.Join(namesOf(known), ", ")
 }
 
 func namesOf(params []param) []string {

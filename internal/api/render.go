@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/settings"
@@ -173,9 +172,9 @@ func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 			Status:    a.Status,
 			Error:     showError(r, a),
 			Reply:     a.Reply,
-			LatencyMS: millisOf(a.Latency),
-			LateMS:    millisOf(a.Late),
-			WaitedMS:  millisOf(a.Waited),
+			LatencyMS: wire.MS(a.Latency),
+			LateMS:    wire.MS(a.Late),
+			WaitedMS:  wire.MS(a.Waited),
 		}
 	}
 	return shown
@@ -218,7 +217,3 @@ func showOptional(m task.Millis) string {
 	}
 	return showTime(m)
 }
-
-// millisOf returns d in milliseconds. They have a fraction, because the usual
-// lateness is below one.
-func millisOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/cli/console"
 	"github.com/foliot/foliot/internal/cli/doctor"
+	"github.com/foliot/foliot/internal/pgcheck"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -32,5 +33,7 @@ func (c *doctorPostgresCmd) Run(ctx context.Context, con *console.Console, parse
 	if err != nil {
 		return err
 	}
-	return doctor.Postgres(ctx, settings, newReport(con))
+	ctx, stop := context.WithTimeout(ctx, doctor.StoreTime)
+	defer stop()
+	return newReport(con).Store(pgcheck.Examine(ctx, settings, "this machine's clock"))
 }

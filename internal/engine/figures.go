@@ -46,7 +46,7 @@ func (n *Node) Live() wire.Live {
 			continue
 		}
 		l.Queues = append(l.Queues, wire.LiveQueue{
-			Namespace: q.Namespace, Queue: q.Name, Running: q.Running, Overdue: q.Overdue, OldestMS: msOf(q.Oldest), LimitedBy: string(q.Limit),
+			Namespace: q.Namespace, Queue: q.Name, Running: q.Running, Overdue: q.Overdue, OldestMS: wire.MS(q.Oldest), LimitedBy: string(q.Limit),
 		})
 	}
 	for _, d := range n.dispatch.Destinations() {
@@ -54,7 +54,7 @@ func (n *Node) Live() wire.Live {
 			continue
 		}
 		shown := wire.LiveDestination{
-			Namespace: d.Namespace, Destination: d.Host, Running: d.Running, Overdue: d.Overdue, OldestMS: msOf(d.Oldest), Breaker: d.Breaker.String(),
+			Namespace: d.Namespace, Destination: d.Host, Running: d.Running, Overdue: d.Overdue, OldestMS: wire.MS(d.Oldest), Breaker: d.Breaker.String(),
 		}
 		if !d.Until.IsZero() && d.Breaker == planner.Open {
 			shown.OpenUntil = wire.FormatTime(d.Until)
@@ -64,15 +64,12 @@ func (n *Node) Live() wire.Live {
 	return l
 }
 
-// msOf returns d in milliseconds.
-func msOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
 // lateness converts l for the API, or returns nil if l counts no attempts.
 func lateness(l dispatch.Lateness) *wire.Lateness {
 	if l.Count == 0 {
 		return nil
 	}
-	return &wire.Lateness{Count: l.Count, P50MS: msOf(l.P50), P90MS: msOf(l.P90), P99MS: msOf(l.P99), MaxMS: msOf(l.Max)}
+	return &wire.Lateness{Count: l.Count, P50MS: wire.MS(l.P50), P90MS: wire.MS(l.P90), P99MS: wire.MS(l.P99), MaxMS: wire.MS(l.Max)}
 }
 
 // flushEvery is how much of the history a node loses if it is killed.
@@ -84,27 +81,26 @@ func (n *Node) keepHistory(ctx context.Context) {
 	for {
 		select {
 		case <-tick:
-			n.flush(context.WithoutCancel(ctx), task.FloorMillis(n.Now()), flushEvery/2)
+			n.flush(context.WithoutCancel(ctx), flushEvery/2)
 		case <-ctx.Done():
-			n.flush(context.WithoutCancel(ctx), task.FloorMillis(n.Now()), time.Second)
+			n.flush(context.WithoutCancel(ctx), time.Second)
 			return
 		}
 	}
 }
 
-func (n *Node) flush(ctx context.Context, now task.Millis, patience time.Duration) {
+func (n *Node) flush(ctx context.Context, patience time.Duration) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	if err := n.past.Flush(ctx, n.Store, now); err != nil && !errors.Is(err, task.ErrClosed) {
+	if err := n.past.Flush(ctx, n.Store, task.FloorMillis(n.Now())); err != nil && !errors.Is(err, task.ErrClosed) {
 		n.sparse.Warn("cannot write the history", "error", err)
 	}
 }
 
 // FlushHistory implements api.Engine, at most once a second.
 func (n *Node) FlushHistory(ctx context.Context) {
-	now := task.FloorMillis(n.Now())
-	if before := n.flushed.Swap(int64(now) / 1000); before != int64(now)/1000 {
-		n.flush(ctx, now, time.Second)
+	if now := n.Now().Unix(); n.flushed.Swap(now) != now {
+		n.flush(ctx, time.Second)
 	}
 }
 
@@ -114,7 +110,7 @@ func (n *Node) RecentAttempts(f activity.Filter, detailed bool) wire.AttemptList
 	for i, a := range kept {
 		list.Attempts[i] = wire.EndedAttempt{
 			At: wire.FormatTime(a.EndedAt.Time()), Namespace: a.Namespace, Queue: a.Queue, Task: a.Name, Number: a.Number, Destination: a.Destination,
-			Outcome: a.Outcome, Status: a.Status, Error: a.Error, LateMS: msOf(a.Late), WaitedMS: msOf(a.Waited), LatencyMS: msOf(a.Latency), Dead: a.Died, Reason: a.Reason,
+			Outcome: a.Outcome, Status: a.Status, Error: a.Error, LateMS: wire.MS(a.Late), WaitedMS: wire.MS(a.Waited), LatencyMS: wire.MS(a.Latency), Dead: a.Died, Reason: a.Reason,
 		}
 		if detailed && a.Detail != "" {
 			list.Attempts[i].Error += " (" + a.Detail + ")"

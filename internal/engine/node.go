@@ -99,12 +99,9 @@ func (n *Node) Connect(c dispatch.Config, deliver dispatch.Deliver, pending func
 		Now: n.Latest, Trusted: n.Trusted, Logger: n.Log(), KeepTokens: n.config.AuditKeep, Pending: pending,
 	}, n.Store)
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	n.endHistory = func() { stop(); <-ended }
-	go func() { // also in a program that only creates tasks
-		defer close(ended)
-		n.keepHistory(ctx)
-	}()
+	var keeping sync.WaitGroup
+	n.endHistory = func() { stop(); keeping.Wait() }
+	keeping.Go(func() { n.keepHistory(ctx) }) // also in a program that only creates tasks
 	n.Store.Watch(store.Watcher{Settings: n.configured, Wrote: wrote})
 	for s := n.Store.Standing().Settings; ; s = n.Store.Standing().Settings { // again if the watcher got newer ones by then
 		if n.configured(s); s == n.Store.Standing().Settings {

@@ -14,6 +14,9 @@ import (
 
 const Version = "/v1"
 
+// MS returns d in milliseconds. They have a fraction, because the usual lateness is below one.
+func MS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 // FormatTime writes t as the API does.
 func FormatTime(t time.Time) string {
 	t = t.UTC()

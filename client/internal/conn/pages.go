@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,6 +69,10 @@ type Params url.Values
 func (p Params) Add(name string, value any) {
 	var text string
 	switch v := value.(type) {
+	case map[string]string:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			p.Add(name, key+"="+v[key])
+		}
 	case string:
 		text = v
 	case int:

@@ -43,7 +43,7 @@ var common = []fields.Conversion{
 	fields.Convert(Instant), fields.Parse(ReadInstant),
 	fields.Convert(Duration), fields.Parse(ReadDuration),
 	fields.Convert(time.Duration.Milliseconds), fields.Convert(func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }),
-	fields.Convert(inMS), fields.Convert(milliseconds),
+	fields.Convert(wire.MS), fields.Convert(milliseconds),
 }
 
 // Plan returns the plan that fills a type from another.
@@ -154,8 +154,6 @@ func Reading(kind string, err error) error {
 	}
 	return err
 }
-
-func inMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func milliseconds(ms float64) time.Duration {
 	return time.Duration(math.Round(ms*1000)) * time.Microsecond

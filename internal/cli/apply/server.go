@@ -121,15 +121,15 @@ func (s *server) inside(ctx context.Context, namespace string, bodies bool) (all
 }
 
 func ofNamespace(n *admin.Namespace) *stored {
-	return &stored{manifest.OfNamespace(n), connect.Unchanged(n.ETag()), n.Counts, n.Version}
+	return &stored{manifest.Object{Key: manifest.Key{Kind: manifest.Namespace, Name: n.Name}, NamespaceSettings: n.NamespaceSettings}, connect.Unchanged(n.ETag()), n.Counts, n.Version}
 }
 
 func ofQueue(namespace string, q *client.Queue) *stored {
-	return &stored{manifest.OfQueue(namespace, q), connect.Unchanged(q.ETag()), q.Counts, q.Version}
+	return &stored{manifest.Object{Key: manifest.Key{Kind: manifest.Queue, Namespace: namespace, Name: q.Name}, QueueSettings: q.QueueSettings}, connect.Unchanged(q.ETag()), q.Counts, q.Version}
 }
 
 func ofSchedule(namespace string, s *client.Schedule) *stored {
-	return &stored{Object: manifest.OfSchedule(namespace, s), condition: client.IfMatch(s.ETag())}
+	return &stored{Object: manifest.Object{Key: manifest.Key{Kind: manifest.Schedule, Namespace: namespace, Name: s.Name}, ScheduleSpec: s.ScheduleSpec}, condition: client.IfMatch(s.ETag())}
 }
 
 // unlessMissing returns err, or nil if err means that the object does not

@@ -67,16 +67,24 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	r.Add("waiting", wording.InstantOr(s.WaitingAt, ""))
 	r.Add("last", wording.InstantOr(s.LastAt, ""))
 	r.Add("paused since", wording.InstantOr(s.PausedAt, ""))
-	r.Add("runs", runsWords(s))
+	runs := strconv.FormatInt(s.Runs, 10)
+	if s.MaxRuns != 0 {
+		runs += fmt.Sprintf(" of %d", s.MaxRuns)
+	}
+	r.Add("runs", runs)
 	if k := s.LastSkipped; k != nil {
-		r.Add("skipped", skippedWords(k))
+		span := wording.Instant(k.From)
+		if !k.From.Equal(k.Until) {
+			span += " to " + wording.Instant(k.Until)
+		}
+		r.Add("skipped", span+" ("+strings.ReplaceAll(k.Why, "_", " ")+")")
 	}
 	r.Add("start", wording.InstantOr(s.Start, ""))
 	r.Add("end", wording.InstantOr(s.End, ""))
 	r.Add("jitter", wording.Duration(s.Jitter))
 	r.Add("missed", missedWords(&s.ScheduleSpec))
 	r.Add("overlap", string(s.Overlap))
-	if fixedTimes(s.Cron) {
+	if e, err := cron.Parse(s.Cron); err == nil && e.Fixed() { // clock changes skip or repeat only fixed times of the day
 		r.Add("dst gap", s.DSTGap)
 		r.Add("dst overlap", s.DSTOverlap)
 	}
@@ -85,20 +93,6 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	r.Add("managed by", s.ManagedBy)
 	delivery.AddAuthors(&r, s.CreatedAt, &s.Authors)
 	return r
-}
-
-// fixedTimes reports whether an expression names fixed times of the day. Only
-// those can be skipped or repeated when clocks change.
-func fixedTimes(expression string) bool {
-	e, err := cron.Parse(expression)
-	return err == nil && e.Fixed()
-}
-
-func runsWords(s *client.Schedule) string {
-	if s.MaxRuns == 0 {
-		return strconv.FormatInt(s.Runs, 10)
-	}
-	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
 }
 
 func missedWords(s *client.ScheduleSpec) string {
@@ -113,12 +107,4 @@ func missedWords(s *client.ScheduleSpec) string {
 		return fmt.Sprintf("%s, the latest %d of %v", s.Missed, s.CatchupLimit, wording.Span(window))
 	}
 	return fmt.Sprintf("%s, within %v", s.Missed, wording.Span(window))
-}
-
-func skippedWords(k *client.SkippedInstants) string {
-	why := strings.ReplaceAll(k.Why, "_", " ")
-	if k.From.Equal(k.Until) {
-		return fmt.Sprintf("%s (%s)", wording.Instant(k.From), why)
-	}
-	return fmt.Sprintf("%s to %s (%s)", wording.Instant(k.From), wording.Instant(k.Until), why)
 }

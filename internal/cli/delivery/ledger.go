@@ -75,28 +75,19 @@ func (l *Ledger) Refuse(i int, at, now time.Time) {
 	})
 }
 
-// Arrive records a callback, and reports whether it is of a timer.
-func (l *Ledger) Arrive(name string, now time.Time) bool {
+// Arrive records a callback.
+func (l *Ledger) Arrive(name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ready && l.back.IsZero() {
 		l.back = now
 	}
-	i, ok := l.number[name]
-	if ok {
+	if i, ok := l.number[name]; ok {
 		t := &l.timers[i]
 		if t.arrivals = append(t.arrivals, now); len(t.arrivals) == 1 {
 			l.latest = append(l.latest, *t)
 		}
 	}
-	return ok
-}
-
-// Arrived returns how many timers have arrived.
-func (l *Ledger) Arrived() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.latest)
 }
 
 // Killed records that the server was killed. Several kills in a row are one outage.

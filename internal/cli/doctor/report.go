@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/foliot/foliot/internal/cli/wording"
 	"github.com/foliot/foliot/internal/wire"
@@ -47,6 +49,17 @@ func (r *Report) add(check string, ok bool, format string, args ...any) {
 		r.bad++
 	}
 	r.err = errors.Join(r.err, r.show(wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)}))
+}
+
+// StoreTime is the time limit for examining a Redis or PostgreSQL.
+const StoreTime = 30 * time.Second
+
+// Store adds the findings about a store, or returns the error that prevented them.
+func (r *Report) Store(list []wire.Finding, err error) error {
+	for _, found := range list {
+		r.add(found.Check, found.OK, "%s", found.Says)
+	}
+	return cmp.Or(err, r.end())
 }
 
 // end returns nil if no finding is bad, and otherwise the error of the command.

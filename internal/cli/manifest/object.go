@@ -109,18 +109,3 @@ func (o *Object) Errorf(path, format string, args ...any) error {
 	}
 	return usage.Errorf(o.Place(path), "%s: %s", o.Key, text)
 }
-
-// OfNamespace returns a namespace of a server as an object.
-func OfNamespace(n *admin.Namespace) Object {
-	return Object{Key: Key{Kind: Namespace, Name: n.Name}, NamespaceSettings: n.NamespaceSettings}
-}
-
-// OfQueue returns a queue of a server as an object.
-func OfQueue(namespace string, q *client.Queue) Object {
-	return Object{Key: Key{Queue, namespace, q.Name}, QueueSettings: q.QueueSettings}
-}
-
-// OfSchedule returns a schedule of a server as an object.
-func OfSchedule(namespace string, s *client.Schedule) Object {
-	return Object{Key: Key{Schedule, namespace, s.Name}, ScheduleSpec: s.ScheduleSpec}
-}

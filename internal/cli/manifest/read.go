@@ -73,7 +73,7 @@ func filesOf(path string, all []string) ([]string, error) {
 	var files []string
 	for _, entry := range entries {
 		inside := filepath.Join(path, entry.Name())
-		if isDir(inside) {
+		if info, err := os.Stat(inside); err == nil && info.IsDir() {
 			if err := refuseIgnored(inside, all); err != nil {
 				return nil, err
 			}
@@ -88,11 +88,6 @@ func filesOf(path string, all []string) ([]string, error) {
 }
 
 func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
 
 // refuseIgnored returns an error if a subdirectory has files in YAML and is not
 // one of the paths: a file that was moved there would count as deleted.

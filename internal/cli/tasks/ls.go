@@ -78,7 +78,7 @@ func (c *Ls) latestEnded(ctx context.Context, con *console.Console, api *client.
 		limit = math.MaxInt
 	}
 	shown, all, err := Each(ctx, api, client.Query{Filter: filter, LatestEnded: true}, limit, math.MaxInt, func(t *client.Task) error {
-		return out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason, lastError(t))
+		return out.Item(t, t.Name, string(t.State), con.Instant(t.FinishedAt), t.Queue, strconv.Itoa(lastAttempt(t).Number), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), t.Reason, lastAttempt(t).Error)
 	})
 	err = errors.Join(err, out.End()) // the tasks that were read before an error are printed
 	if err == nil && !all {
@@ -98,21 +98,14 @@ func newTaskTable(con *console.Console) taskTable {
 }
 
 func (l taskTable) add(t *client.Task) error {
-	return l.Item(t, t.Name, delivery.StateOf(t), l.con.Instant(t.DueAt), t.Queue, strconv.Itoa(attemptsOf(t)), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), l.con.Instant(t.NextAt))
+	return l.Item(t, t.Name, delivery.StateOf(t), l.con.Instant(t.DueAt), t.Queue, strconv.Itoa(lastAttempt(t).Number), wording.URLOrKind(t.HTTP.URL, t.Work.Kind), l.con.Instant(t.NextAt))
 }
 
-func attemptsOf(t *client.Task) int {
+func lastAttempt(t *client.Task) (a client.Attempt) {
 	if n := len(t.Attempts); n > 0 {
-		return t.Attempts[n-1].Number
+		a = t.Attempts[n-1]
 	}
-	return 0
-}
-
-func lastError(t *client.Task) string {
-	if n := len(t.Attempts); n > 0 {
-		return t.Attempts[n-1].Error
-	}
-	return ""
+	return a
 }
 
 // maxRequests bounds the requests that search for tasks before others are

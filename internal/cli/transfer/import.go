@@ -237,7 +237,12 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx) // the error of another sender, or an interrupt
 	case errors.As(err, &refused) && exit.RefusalCode(refused) == exit.Usage && len(b.numbers) > 1:
-		return im.sendEach(ctx, b)
+		for i := range b.numbers { // one of them is the cause, such as JSON that is nested too deeply
+			if err := im.send(ctx, importBatch{numbers: b.numbers[i : i+1], texts: b.texts[i : i+1]}); err != nil {
+				return err
+			}
+		}
+		return nil
 	case err != nil:
 		return exit.WithOp(err, "import of "+b.lines())
 	}
@@ -265,9 +270,7 @@ func (im *importer) count(b importBatch, results []admin.Imported) (later import
 			skipped++
 		case errors.Is(r.Err, client.ErrRateLimited):
 			later.numbers, later.texts = append(later.numbers, b.numbers[i]), append(later.texts, b.texts[i])
-		case errors.Is(r.Err, client.ErrQuota):
-			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)
-		case errors.As(r.Err, &refused) && refused.Status < http.StatusInternalServerError:
+		case errors.As(r.Err, &refused) && refused.Status < http.StatusInternalServerError && !errors.Is(r.Err, client.ErrQuota):
 			im.report(BadLine{Line: b.numbers[i], Code: refused.Code, Detail: wording.Shorten(refused.Message())})
 		default:
 			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)
@@ -279,17 +282,6 @@ func (im *importer) count(b importBatch, results []admin.Imported) (later import
 	im.mu.Unlock()
 	im.bar.Add(created + skipped)
 	return later, failure
-}
-
-// sendEach sends the lines of a batch that was refused as a whole one by one, to
-// find the line that is the cause. One cause is JSON that is nested too deeply.
-func (im *importer) sendEach(ctx context.Context, b importBatch) error {
-	for i := range b.numbers {
-		if err := im.send(ctx, importBatch{numbers: b.numbers[i : i+1], texts: b.texts[i : i+1]}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (im *importer) report(bad BadLine) {
