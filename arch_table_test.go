@@ -504,8 +504,8 @@ var layers = []layer{
 	{
 		path: "internal/cli/doctor",
 		may: []string{
-			"client", "client/admin", "internal/cli/wording", "internal/fileaccess", "internal/pgcheck", "internal/redischeck", "internal/server/redisurl",
-			"internal/store/pebblestore", "internal/store/pgstore", "internal/store/redisstore", "internal/usage", "internal/wire",
+			"client", "client/admin", "internal/cli/wording", "internal/fileaccess", "internal/redischeck",
+			"internal/store/pebblestore", "internal/usage", "internal/wire",
 		},
 		why: "checks produce findings: flags and output are the command's",
 	},
