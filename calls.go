@@ -229,7 +229,7 @@ func (f Filter) task(namespace string) (task.Filter, error) {
 		out.DueBefore = cmp.Or(task.CeilMillis(f.DueBefore), -1) // 0 is no bound, and no task is due before 0
 	}
 	if !f.EndedAfter.IsZero() {
-		out.EndedAfter = task.FloorMillis(f.EndedAfter)
+		out.EndedAfter = max(task.FloorMillis(f.EndedAfter), 1)
 	}
 	var err error
 	if f.Prefix != "" {

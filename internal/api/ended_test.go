@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // ended returns the names of a list in the order of ends.
@@ -40,6 +41,15 @@ func TestEndedTasksAreListedByTheirEnds(t *testing.T) {
 	ended := now.Add(-2 * time.Second).Format(time.RFC3339)
 	if got, list := s.ended("&ended_after=" + ended); got != "k a" || list.NextCursor != "" {
 		t.Errorf("after %s: %s, %+v", ended, got, list)
+	}
+	for _, query := range []string{"&ended_after=1970-01-01T00:00:00Z", "&ended_after=1960-01-01T00:00:00Z"} {
+		if got, _ := s.ended(query); got != "k a z m" {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	s.do("POST", "/v1/tasks", `{"name": "waits", "delay": "1h", "http": {"url": "https://a.example/"}}`).want(201, nil)
+	if got := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?dry_run=true&ended_after=1970-01-01T00:00:00Z", ""), 200); got.Matched == nil || *got.Matched != 0 {
+		t.Errorf("a cancel of tasks that have ended would cancel %v", got.Matched)
 	}
 	_, list := s.ended("&limit=2")
 	if got, list := s.ended("&limit=2&cursor=" + list.NextCursor); got != "z m" || list.NextCursor != "" {

@@ -71,6 +71,9 @@ func readHistory(q query, now task.Millis) (h history.Query, err error) {
 		return h, err
 	}
 	const late = 10 * time.Minute // a client subtracts a day from its own clock, and the store keeps more
+	if h.From > min(h.Until, now) {
+		return h, refuse("out_of_range", "from", "must not be later than until and now")
+	}
 	h.From = max(h.From, history.Expired(true, now))
 	fine := h.From >= now.Add(-history.KeepMinute-late)
 	usual, unit := history.Hour, history.Hour
@@ -90,9 +93,6 @@ func readHistory(q query, now task.Millis) (h history.Query, err error) {
 	h.From -= h.From % step
 	h.Until = min(h.Until, now) + step - 1
 	h.Until -= h.Until % step
-	if h.From > h.Until {
-		return h, refuse("out_of_range", "from", "must not be later than until and now")
-	}
 	if (h.Until-h.From)/step > maxHistorySteps {
 		return h, refuse("out_of_range", "step", fmt.Sprintf("the history would have more than %d steps: use a longer step, or a later from", maxHistorySteps))
 	}

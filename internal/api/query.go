@@ -258,7 +258,7 @@ func (q query) bound(f *task.Filter) {
 		f.DueAfter = task.FloorMillis(t)
 	}
 	if t, given := q.time("ended_after"); given {
-		f.EndedAfter = task.FloorMillis(t)
+		f.EndedAfter = max(task.FloorMillis(t), 1) // 0 is no bound, and no task has ended before
 	}
 	if t, given := q.time("ended_before"); given {
 		f.EndedBefore = cmp.Or(task.CeilMillis(t), -1)

@@ -13,13 +13,13 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// parseDay is flags.ParseBound for the times of a schedule. It also accepts a date,
+// parseDay is flags.ParseInstant for the times of a schedule. It also accepts a date,
 // and returns the time at which that day begins in the schedule's zone. It
 // calls zone only for a date.
 func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return flags.ParseBound(flag, s, now)
+		return flags.ParseInstant(flag, s, now)
 	}
 	if y := day.Year(); y < 1970 || y > 2399 {
 		return time.Time{}, usage.Errorf(flag, "%q is not a day of the years 1970 to 2399", s)

@@ -40,10 +40,10 @@ func (f Filter) Resolve(now time.Time) (chosen client.Filter, err error) {
 	if chosen.Labels, err = ParseLabels(f.Label); err != nil {
 		return chosen, err
 	}
-	if chosen.DueBefore, err = ParseBound("--due-before", f.DueBefore, now); err != nil {
+	if chosen.DueBefore, err = ParseNext("--due-before", f.DueBefore, now, now); err != nil {
 		return chosen, err
 	}
-	if chosen.DueAfter, err = ParseBound("--due-after", f.DueAfter, now); err != nil {
+	if chosen.DueAfter, err = ParseNext("--due-after", f.DueAfter, now, now); err != nil {
 		return chosen, err
 	}
 	if chosen.EndedAfter, err = ParseBound("--ended-after", f.EndedAfter, now); err != nil {

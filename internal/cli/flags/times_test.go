@@ -54,6 +54,15 @@ func TestAClockIsTheNextOneAfterATime(t *testing.T) {
 	}
 }
 
+// A bound of due times looks ahead: yesterday's would select all that is due since then.
+func TestAClockOfAFilterIsTheNextDueTimeAndTheLastEnd(t *testing.T) {
+	now := time.Date(2027, 3, 1, 10, 0, 0, 0, time.UTC)
+	f, err := Filter{DueAfter: "22:00", EndedAfter: "22:00"}.Resolve(now)
+	if tonight := now.Add(12 * time.Hour); err != nil || !f.DueAfter.Equal(tonight) || !f.EndedAfter.Equal(tonight.Add(-24*time.Hour)) {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 func TestADurationCanHaveDays(t *testing.T) {
 	now := time.Now()
 	_, delay, err := When{In: "1d12h"}.Resolve(now)

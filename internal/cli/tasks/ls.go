@@ -150,7 +150,7 @@ func (c *Ls) pendingFirst(ctx context.Context, con *console.Console, api *client
 }
 
 // byPending splits the states of a filter into those of tasks that have not
-// ended and the others. A task with a reason has ended.
+// ended and the others. A task with a reason or an end has ended.
 func byPending(filter client.Filter) (pending, ended []client.State) {
 	states := filter.States
 	if len(states) == 0 {
@@ -163,7 +163,7 @@ func byPending(filter client.Filter) (pending, ended []client.State) {
 			ended = append(ended, s)
 		}
 	}
-	if filter.Reason != "" && len(ended) > 0 {
+	if (filter.Reason != "" || !filter.EndedAfter.IsZero() || !filter.EndedBefore.IsZero()) && len(ended) > 0 {
 		pending = nil
 	}
 	return pending, ended

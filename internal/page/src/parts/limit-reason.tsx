@@ -13,7 +13,7 @@ import { Time, useNow } from './time'
 
 // words say in two words what limits a queue. The state never shows by color alone.
 const words: Record<string, string> = {
-  suspended: 'suspended', pause: 'paused', purge: 'purging', rate: 'rate', concurrency: 'concurrency', destination: 'destination', slots: 'server is full', runner: 'runner',
+  suspended: 'suspended', pause: 'paused', purge: 'purging', rate: 'rate', slots: 'server is full', breaker: 'destination', retry_after: 'destination', per_destination: 'destination',
 }
 
 // limitOf returns what keeps the tasks of a queue from starting. The settings of the queue
@@ -27,7 +27,7 @@ export function limitOf(namespace: string, q: Queue | undefined, now: LiveQueue 
 
 export function LimitBadge({ by }: { by: string }) {
   if (!by) return <span class="dim">nothing</span>
-  return <Badge tone="warn">{words[by] ?? by}</Badge>
+  return <Badge tone="warn">{words[by] ?? by.replaceAll('_', ' ')}</Badge>
 }
 
 interface LimitProps {
@@ -75,10 +75,16 @@ export function LimitText(p: LimitProps): ComponentChildren {
       return <>{free(p)
         ? `The queue may run ${plural(q!.concurrency!, 'attempt')} at once. ${shared() ? 'This server has used up its share.' : 'The next one has not started yet.'}`
         : `All ${q?.concurrency ? plural(q.concurrency, 'attempt') : 'attempts'} that may run at once are running.`} <LastFailure {...p} /></>
-    case 'destination':
+    case 'breaker': case 'retry_after': case 'per_destination':
       return <Destinations {...p} />
     case 'runner':
       return <>No process that owns the tasks has a handler for their kind. Start one, or cancel the tasks.</>
+    case 'kind':
+      return <>As many tasks of its kind run as the limit of the kind allows.</>
+    case 'unsent':
+      return <>The last request to its destination was not sent, for a reason of this server: its log has it.</>
+    case 'quarantine':
+      return <>Another task in quarantine runs. Those whose attempts ended with the server run one by one.</>
     case 'slots':
       return <>The server runs as many attempts as it may{live?.slots ? `: ${count(live.slots)}` : ''}.</>
     default:

@@ -98,7 +98,7 @@ function Filters({ filter, queues }: { filter: Filter; queues: Queue[] }) {
       <label class="field"><span>Reason</span>
         <select value={filter.reason ?? ''} onChange={(e) => setQuery({ reason: e.currentTarget.value })}>
           <option value="">any</option>
-          {reasons.slice(0, 6).map((r) => <option key={r} value={r}>{r.replaceAll('_', ' ')}</option>)}
+          {reasons.slice(0, 7).map((r) => <option key={r} value={r}>{r.replaceAll('_', ' ')}</option>)}
         </select>
       </label>
       <label class="field grow"><span>Destination</span>

@@ -123,8 +123,10 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
   )
 }
 
-function shifted(t: Task, by: string): string {
-  return new Date(Date.parse(t.due_at) + millis(by)).toISOString()
+// shifted returns nothing for a duration that leads to no date.
+function shifted(t: Task, by: string): string | undefined {
+  const at = new Date(Date.parse(t.due_at) + millis(by))
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
 }
 
 // entered returns the time of a field, which has no zone: it is in that of the page.

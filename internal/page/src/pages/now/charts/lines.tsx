@@ -14,7 +14,7 @@ const height = 150
 export function Lines({ times, lines, unit }: { times: number[]; lines: Line[]; unit: string }) {
   const most = top(Math.max(...lines.flatMap((l) => l.values)))
   const first = times[0]!
-  const length = times[times.length - 1]! - first
+  const length = times[times.length - 1]! - first || 1 // one step
   const path = (values: number[]) => values.map((v, i) => `${i ? 'L' : 'M'}${(((times[i]! - first) / length) * width).toFixed(1)} ${(height - (v / most) * height).toFixed(1)}`).join('')
   return (
     <div class="lines">
