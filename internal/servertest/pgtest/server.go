@@ -84,6 +84,9 @@ func Start(settings ...string) (*Server, error) {
 	if err = s.initialize(); err == nil {
 		err = s.Restart()
 	}
+	if err == nil { // as in version 15 and newer
+		_, err = Psql(context.Background(), s.URL(), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
