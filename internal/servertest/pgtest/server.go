@@ -84,8 +84,10 @@ func Start(settings ...string) (*Server, error) {
 	if err = s.initialize(); err == nil {
 		err = s.Restart()
 	}
-	if err == nil { // as in version 15 and newer
-		_, err = Psql(context.Background(), s.URL(), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	for _, database := range []string{"/template1?", "/postgres?"} {
+		if err == nil { // as in version 15 and newer
+			_, err = Psql(context.Background(), strings.Replace(s.URL(), "/postgres?", database, 1), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		}
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
