@@ -86,7 +86,7 @@ func Start(settings ...string) (*Server, error) {
 	}
 	for _, database := range []string{"/template1?", "/postgres?"} {
 		if err == nil { // as in version 15 and newer
-			_, err = Psql(context.Background(), strings.Replace(s.URL(), "/postgres?", database, 1), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+			_, err = Psql(context.Background(), strings.Replace(s.URL(), "/postgres?", database, 1), "SET synchronous_commit = local; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 		}
 	}
 	if err != nil {
