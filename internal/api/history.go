@@ -71,10 +71,10 @@ func readHistory(q query, now task.Millis) (h history.Query, err error) {
 		return h, err
 	}
 	const late = 10 * time.Minute // a client subtracts a day from its own clock, and the store keeps more
+	h.From = max(h.From, history.Expired(true, now))
 	if h.From > min(h.Until, now) {
 		return h, refuse("out_of_range", "from", "must not be later than until and now")
 	}
-	h.From = max(h.From, history.Expired(true, now))
 	fine := h.From >= now.Add(-history.KeepMinute-late)
 	usual, unit := history.Hour, history.Hour
 	if fine {

@@ -53,7 +53,7 @@ func TestANamespaceSeesItsOwnHistory(t *testing.T) {
 		}
 		for query, want := range map[string][2]string{
 			"?from=x": {"bad_time", "from"}, "?step=90s": {"out_of_range", "step"}, "?from=-25h&step=10m": {"out_of_range", "step"}, "?step=0s": {"out_of_range", "step"}, "?step=2161h": {"out_of_range", "step"},
-			"?from=1h": {"out_of_range", "from"}, "?from=-9000h&step=30m": {"out_of_range", "step"}, "?queue=@": {"bad_name", "queue"}, "?for=1h": {"unknown_parameter", "for"},
+			"?from=1h": {"out_of_range", "from"}, "?from=-47h30m&until=-47h50m": {"out_of_range", "from"}, "?from=-9000h&until=-8000h": {"out_of_range", "from"}, "?from=-9000h&step=30m": {"out_of_range", "step"}, "?queue=@": {"bad_name", "queue"}, "?for=1h": {"unknown_parameter", "for"},
 		} {
 			s.do("GET", "/v1/history"+query, "", own).problem(400, want[0], want[1])
 		}

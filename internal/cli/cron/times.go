@@ -13,13 +13,16 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// parseDay is flags.ParseInstant for the times of a schedule. It also accepts a date,
-// and returns the time at which that day begins in the schedule's zone. It
+// parseDay is flags.ParseBound for the times of a schedule. It also accepts a date,
+// and returns the time at which that day begins in the schedule's zone, but no clock. It
 // calls zone only for a date.
 func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
+	if _, err := time.Parse("15:04", s); err == nil { // flags.ParseBound reads it on this machine's clock
+		return time.Time{}, usage.Errorf(flag, "%q has no date: use a time (2030-11-20T20:00:00Z), a day (2030-11-20) or a duration from now (10m)", s)
+	}
 	day, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return flags.ParseInstant(flag, s, now)
+		return flags.ParseBound(flag, s, now)
 	}
 	if y := day.Year(); y < 1970 || y > 2399 {
 		return time.Time{}, usage.Errorf(flag, "%q is not a day of the years 1970 to 2399", s)

@@ -80,32 +80,26 @@ func parseTime(flag, s string) (time.Time, error) {
 	return t, nil
 }
 
-// ParseInstant parses a time, or a duration from now, which may be negative. No text is the
-// zero time.
-func ParseInstant(flag, s string, now time.Time) (time.Time, error) {
+// ParseBound parses the bound of a filter: a time, a duration from now, which may be
+// negative, or the last local time on a clock, such as 03:00. No text is the zero time.
+func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
 	if d, err := timespan.Parse(s); err == nil {
 		return now.Add(d), nil
 	}
+	if t, err := time.Parse("15:04", s); err == nil {
+		if at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location()); !at.After(now) {
+			return at, nil
+		}
+		return time.Date(now.Year(), now.Month(), now.Day()-1, t.Hour(), t.Minute(), 0, 0, now.Location()), nil
+	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
+		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s), nor a local time (03:00)", s)
 	}
 	return t, nil
-}
-
-// ParseBound is ParseInstant, but also accepts the last local time on a clock, such as 03:00.
-func ParseBound(flag, s string, now time.Time) (time.Time, error) {
-	t, err := time.Parse("15:04", s)
-	if err != nil {
-		return ParseInstant(flag, s, now)
-	}
-	if at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location()); !at.After(now) {
-		return at, nil
-	}
-	return time.Date(now.Year(), now.Month(), now.Day()-1, t.Hour(), t.Minute(), 0, 0, now.Location()), nil
 }
 
 // ParseNext is ParseBound, but a local time on a clock is the first one after a time,
