@@ -231,6 +231,9 @@ func (f Filter) task(namespace string) (task.Filter, error) {
 	if !f.EndedAfter.IsZero() {
 		out.EndedAfter = max(task.FloorMillis(f.EndedAfter), 1)
 	}
+	if !f.EndedBefore.IsZero() {
+		out.EndedBefore = cmp.Or(task.CeilMillis(f.EndedBefore), -1)
+	}
 	var err error
 	if f.Prefix != "" {
 		err = task.ValidateRecordName("Filter.Prefix", f.Prefix)

@@ -92,9 +92,9 @@ type Filter struct {
 	Labels   map[string]string // all of them
 	Schedule string            // the schedule that created the task
 	Reason   string            // Info.Reason
-	// Exclusive bounds of Info.Due, which retries do not move, and an exclusive
-	// bound of the time at which the task has ended. Zero: no bound.
-	DueAfter, DueBefore, EndedAfter time.Time
+	// Exclusive bounds of Info.Due, which retries do not move, and of the time at
+	// which the task has ended. Zero: no bound.
+	DueAfter, DueBefore, EndedAfter, EndedBefore time.Time
 }
 
 // Queues returns and changes the queues of a Scheduler. A queue exists if it has

@@ -203,7 +203,7 @@ func (r *remote) task(ctx context.Context, name string) (*client.Task, error) {
 func (r *remote) List(ctx context.Context, f foliot.Filter) iter.Seq2[foliot.Info, error] {
 	q := client.Query{Filter: client.Filter{
 		Queue: f.Queue, Prefix: f.Prefix, Labels: f.Labels, Schedule: f.Schedule, Reason: f.Reason,
-		DueAfter: f.DueAfter, DueBefore: f.DueBefore, EndedAfter: f.EndedAfter,
+		DueAfter: f.DueAfter, DueBefore: f.DueBefore, EndedAfter: f.EndedAfter, EndedBefore: f.EndedBefore,
 	}}
 	for _, s := range f.States {
 		q.States = append(q.States, client.State(s))

@@ -51,6 +51,17 @@ func TestANamespaceSeesItsOwnHistory(t *testing.T) {
 				t.Errorf("%s: %d attempts in %d steps and %d queues: %+v", c.query, sum, len(h.Steps), len(h.Queues), h)
 			}
 		}
+		s.namespace("late") // in the last part of 20 minutes
+		late := s.token("late", settings.ScopeRead)
+		done := &task.Task{Namespace: "late", Queue: "mail", State: task.Delivered}
+		r.Attempt(task.FloorMillis(time.Now()), done, &task.Outcome{Verdict: task.Success}, done)
+		time.Sleep(2 * time.Hour)
+		fatal.If(t, r.Flush(t.Context(), s.store, task.FloorMillis(time.Now())))
+		for _, query := range []string{"?from=-3h", "?from=-30h"} {
+			if h := decoded[wire.History](s.do("GET", "/v1/history"+query, "", late), 200); len(h.Steps) != 1 || h.Steps[0].Attempts != 1 {
+				t.Errorf("%s: the first hour of a namespace has %+v", query, h.Steps)
+			}
+		}
 		for query, want := range map[string][2]string{
 			"?from=x": {"bad_time", "from"}, "?step=90s": {"out_of_range", "step"}, "?from=-25h&step=10m": {"out_of_range", "step"}, "?step=0s": {"out_of_range", "step"}, "?step=2161h": {"out_of_range", "step"},
 			"?from=1h": {"out_of_range", "from"}, "?from=-47h30m&until=-47h50m": {"out_of_range", "from"}, "?from=-9000h&until=-8000h": {"out_of_range", "from"}, "?from=-9000h&step=30m": {"out_of_range", "step"}, "?queue=@": {"bad_name", "queue"}, "?for=1h": {"unknown_parameter", "for"},

@@ -45,7 +45,7 @@ func showsRecord(record any, status int, about string) reply {
 var (
 	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and meaning creates nothing, whatever its encoding; another request is refused. Without a name, the task's name derives from the key."}
 	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. A repeat with the same key and request changes nothing, even if the task has finished or was replaced since. Another request is refused."}
-	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace of the request. Absent: \"default\". Other tokens have a fixed namespace."}
+	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace of the request. Absent: \"default\", or all namespaces where the route says so. Other tokens have a fixed namespace."}
 	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless the record has one of them."}
 	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if the record exists.", enum: []string{"*"}}
 )
@@ -400,19 +400,19 @@ var descriptions = map[string]description{
 	},
 	"GET " + wire.Version + "/due": {
 		tag: "server", id: "countDue", summary: "Count what comes due",
-		about:   "Counts the waiting tasks by due time, in slots. All callers share a sample for a second, and longer if it is costly.",
+		about:   "Counts the waiting tasks by due time, in slots. An operator that names no namespace sees all. All callers share a sample for a second, and longer if it is costly.",
 		replies: []reply{{status: 200, about: "The counts.", body: wire.Due{}}},
 	},
 	"GET " + wire.Version + "/history": {
 		tag: "server", id: "history", summary: "Show what happened as figures",
 		extra:   true,
-		about:   "The figures of all servers that share the store: attempts by lateness and by outcome, and tasks that died, were created, were cancelled or waited. The store keeps minutes for 24 hours, and hours for 90 days.",
+		about:   "The figures of all servers that share the store: attempts by lateness and by outcome, and tasks that died, were created or were cancelled. An operator that names no namespace sees all. The store keeps minutes for 24 hours, and hours for 90 days.",
 		replies: []reply{{status: 200, about: "The figures by time and by queue.", body: wire.History{}}},
 	},
 	"GET " + wire.Version + "/attempts": {
 		tag: "server", id: "listAttempts", summary: "Show recent attempts",
 		extra:   true,
-		about:   "The last attempts of the server that replies: 1000 that delivered a task, and 1000 others. A restart clears them. The record of a task has all of its last 20.",
+		about:   "The last attempts of the server that replies: 1000 that delivered a task, and 1000 others. A restart clears them. An operator that names no namespace sees all. The record of a task has all of its last 20.",
 		replies: []reply{{status: 200, about: "The attempts, the latest first.", body: wire.AttemptList{}}},
 	},
 	"GET " + clusterPath: {

@@ -32,8 +32,12 @@ func (h hourCounts) add(c wire.UpcomingCount, n int) {
 
 // upcomingHours counts what is due in each hour: tasks by queue, and instants by schedule.
 func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) error {
-	f.from = max(f.from, f.now)
-	first := f.from - f.from%hour
+	bounds := []task.Millis{f.from}
+	if f.from < f.now { // overdue tasks belong to the present hour
+		f.from = f.now
+		bounds = append(bounds, f.now)
+	}
+	first, overdue := f.from-f.from%hour, len(bounds)-1
 	n := int((f.until-first)/hour) + 1
 	if n > maxUpcomingHours+1 { // the first one has begun
 		return refuse("out_of_range", "until", "must be within 31 days of from")
@@ -43,7 +47,7 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 		return err
 	}
 	counts, until := hourCounts{}, min(end-1, f.until)
-	read := store.DueRead{Namespace: r.oneOrAll(), Queue: f.queue, Bounds: []task.Millis{f.from}, Budget: dueBudget}
+	read := store.DueRead{Namespace: r.oneOrAll(), Queue: f.queue, Bounds: bounds, Budget: dueBudget}
 	if s.nodes != nil {
 		read.Budget = sharedDueBudget
 	}
@@ -52,9 +56,9 @@ func (s *Server) upcomingHours(w http.ResponseWriter, r *request, f *forecast) e
 	}
 	exact, err := turn(r.Context(), s.gate, func() (task.Millis, error) {
 		exact, err := s.store.Store.Due(r.Context(), read, func(l task.Lane, interval, tasks int) {
-			if interval > 0 {
-				held := string(r.settings.Hold(l, read.Bounds[interval-1]))
-				counts.add(wire.UpcomingCount{Hour: showTime(first + task.Millis(interval-1)*hour), Namespace: l.Namespace, Queue: l.Queue, Held: held}, tasks)
+			if i := max(interval-1, overdue) - overdue; interval > 0 {
+				held := string(r.settings.Hold(l, read.Bounds[overdue+i]))
+				counts.add(wire.UpcomingCount{Hour: showTime(first + task.Millis(i)*hour), Namespace: l.Namespace, Queue: l.Queue, Held: held}, tasks)
 			}
 		})
 		until = f.instants(r.settings, until, counts)

@@ -2,12 +2,14 @@ package api_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/settings"
@@ -200,7 +202,7 @@ func TestATokenSeesTheUpcomingItemsOfItsNamespace(t *testing.T) {
 		t.Errorf("an operator sees %s", dues(got))
 	}
 	s.do("GET", "/v1/upcoming?until=soon", "", own).problem(400, "bad_time", "until")
-	s.do("GET", "/v1/upcoming?until=-1s", "", own).problem(400, "out_of_range", "until")
+	s.do("GET", "/v1/upcoming?until=-61s", "", own).problem(400, "out_of_range", "until")
 	s.do("GET", "/v1/upcoming?from=soon", "", own).problem(400, "bad_time", "from")
 	s.do("GET", "/v1/upcoming?from=61m&until=1h", "", own).problem(400, "out_of_range", "from")
 	s.do("GET", "/v1/upcoming?by=hour&until=800h", "", own).problem(400, "out_of_range", "until")
@@ -242,6 +244,15 @@ func TestUpcomingByTheHourCountsTasksByQueueAndInstantsBySchedule(t *testing.T) 
 		}
 		if got := counts("?by=hour&until=2h", own); len(got) != 3 || !strings.HasSuffix(got[0], "other") {
 			t.Errorf("a token of a namespace sees %v", got)
+		}
+		time.Sleep(25 * time.Minute)
+		for query, want := range map[string][]string{
+			"": {at(0) + " 1 bills ", at(0) + " 1 mail "}, "&from=-10m": {at(0) + " 1 bills "}, "&from=0s": nil,
+		} {
+			overdue := slices.DeleteFunc(counts("?by=hour&until=-1s"+query, operator), func(s string) bool { return strings.Contains(s, "default") || strings.Contains(s, "fast") })
+			if diff := cmp.Diff(want, overdue, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("overdue%s (-want +got):\n%s", query, diff)
+			}
 		}
 	})
 }

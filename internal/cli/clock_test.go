@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/fatal"
+	"github.com/foliot/foliot/internal/history"
 	"github.com/foliot/foliot/internal/quick"
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/server"
@@ -162,7 +163,14 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	})
 	p := &process{t: t, url: "http://" + n.Addr().String()}
 	clockTasks(p, hook.URL)
+	past, r := task.FloorMillis(time.Now().Add(-2*time.Hour)), history.New("past")
+	r.Attempt(past, &task.Task{}, &task.Outcome{}, nil)
+	fatal.If(t, r.Flush(t.Context(), n.Node.Store, past))
 	ahead.Store(int64(48 * time.Hour))
+	n.Node.FlushHistory(t.Context())
+	if parts, err := n.Node.Store.History(t.Context(), false, 0, past+1); err != nil || len(parts) != 1 {
+		t.Errorf("minutes of the history: %v, %v", parts, err)
+	}
 	p.must("queue", "resume", "paused") // so that a task is claimed while the clock is ahead
 	p.must("get", "never-tried", "--wait")
 	swept, err := n.Node.Store.Sweep(t.Context(), task.FloorMillis(n.Node.Trusted()), 100)

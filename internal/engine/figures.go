@@ -92,7 +92,7 @@ func (n *Node) keepHistory(ctx context.Context) {
 func (n *Node) flush(ctx context.Context, patience time.Duration) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	if err := n.past.Flush(ctx, n.Store, task.FloorMillis(n.Now())); err != nil && !errors.Is(err, task.ErrClosed) {
+	if err := n.past.Flush(ctx, n.Store, task.FloorMillis(n.Trusted())); err != nil && !errors.Is(err, task.ErrClosed) {
 		n.sparse.Warn("cannot write the history", "error", err)
 	}
 }

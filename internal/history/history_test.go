@@ -221,15 +221,15 @@ func TestHoursBeforeADowntimeAreSummedOnce(t *testing.T) {
 	}
 	flush := func(at task.Millis) { fatal.If(t, r.Flush(t.Context(), s, at)) }
 	for i := range task.Millis(3) {
-		count(begin + i*minute)
+		count(begin + i*50*minute) // two hours
 	}
-	flush(begin + 3*minute)
+	flush(begin + minute)
 	for _, days := range []task.Millis{3, 4} {
 		r = history.New(fmt.Sprint("after ", days))
 		flush(begin + days*24*hour)
 		sum, err := history.Read(t.Context(), s, history.Query{From: begin, Until: begin + 5*24*hour, Step: time.Hour})
 		fatal.If(t, err)
-		if len(sum.Steps) != 1 || sum.Steps[0].Attempts() != 3 {
+		if len(sum.Steps) != 2 || sum.Steps[0].Attempts() != 2 || sum.Steps[1].Attempts() != 1 {
 			t.Errorf("after %d days %+v", days, sum.Steps)
 		}
 		fatal.If(t, s.Remember(t.Context(), begin, []history.Part{{At: begin + minute, Writer: "late"}})) // without figures

@@ -153,7 +153,7 @@ func (r *Recorder) Wrote(clock func() task.Millis, old, t *task.Task) {
 }
 
 // Flush writes the counts that the store does not have, and the sum of each full hour that
-// may not be there.
+// may not be there. By now the history expires, so it must be a trusted time.
 func (r *Recorder) Flush(ctx context.Context, s Store, now task.Millis) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -222,8 +222,9 @@ func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
 	if again := r.summed.Add(-Hour); again >= whole {
 		r.summed = again
 	}
-	for ; r.summed < present; r.summed = r.summed.Add(Hour) {
-		minutes, err := s.History(ctx, false, r.summed, r.summed.Add(Hour))
+	var sums []Part // in one write, because that removes minutes, also of an hour that has no sum yet
+	for at := r.summed; at < present; at = at.Add(Hour) {
+		minutes, err := s.History(ctx, false, at, at.Add(Hour))
 		if err != nil {
 			return err
 		}
@@ -237,10 +238,14 @@ func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
 			continue
 		}
 		rank := func(k task.QueueKey) uint64 { return all[k].Attempts() }
-		if err := s.Remember(ctx, now, []Part{{Hour: true, At: r.summed, Data: all.trim(rank).encode()}}); err != nil {
+		sums = append(sums, Part{Hour: true, At: at, Data: all.trim(rank).encode()})
+	}
+	if len(sums) > 0 {
+		if err := s.Remember(ctx, now, sums); err != nil {
 			return err
 		}
 	}
+	r.summed = present
 	return nil
 }
 

@@ -792,7 +792,7 @@ export interface ListTasksQuery {
 }
 
 export interface ListUpcomingQuery {
-  /** hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days. */
+  /** hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days. Overdue tasks count in the present hour. limit bounds only a list. */
   by?: "hour"
   /** List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default. */
   from?: string

@@ -17,8 +17,9 @@ import (
 )
 
 // The parts of the history are in hashes, which Redis removes when the time of all of
-// their parts has ended: the minutes of an hour, or the hours of a day. A field has the
-// beginning of a part and its writer.
+// their parts has ended: the minutes of an hour, or the hours of a day. Minutes without a
+// sum are kept as long as hours, because a downtime may follow. A field has the beginning
+// of a part and its writer.
 func hashSpan(hours bool) task.Millis {
 	span := time.Hour
 	if hours {
@@ -41,12 +42,18 @@ func (s *Store) Remember(ctx context.Context, now task.Millis, parts []history.P
 		var writes []redisconn.Command
 		for _, p := range parts {
 			key, field := s.pastKey(p.Hour, p.At), fmt.Sprintf("%d/%s", p.At, p.Writer)
-			left := now + hashSpan(p.Hour) - history.Expired(p.Hour, now)
+			keep := func(key string, hour bool) redisconn.Command {
+				left := now + hashSpan(hour) - history.Expired(hour, now)
+				return func(b rueidis.Builder) rueidis.Completed {
+					return b.Pexpire().Key(key).Milliseconds(int64(left)).Build()
+				}
+			}
 			writes = append(writes, func(b rueidis.Builder) rueidis.Completed {
 				return b.Hset().Key(key).FieldValue().FieldValue(field, string(p.Data)).Build()
-			}, func(b rueidis.Builder) rueidis.Completed {
-				return b.Pexpire().Key(key).Milliseconds(int64(left)).Build()
-			})
+			}, keep(key, true))
+			if p.Hour {
+				writes = append(writes, keep(s.pastKey(false, p.At), false))
+			}
 		}
 		return redisconn.Read(ctx, s.servers, rueidis.RedisResult.AsInt64, writes...)
 	})

@@ -873,7 +873,7 @@ class ListTasksQuery(TypedDict, total=False):
 
 class ListUpcomingQuery(TypedDict, total=False):
     by: Literal["hour"]
-    """hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days."""
+    """hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days. Overdue tasks count in the present hour. limit bounds only a list."""
     from_: str
     """List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default."""
     limit: int
