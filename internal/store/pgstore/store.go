@@ -135,6 +135,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		config: c, opened: time.Now(), silent: 2 * statementEnds, clocks: serverclock.New(),
 		listeners: listeners{news: make(chan struct{}, 1), out: make(chan string, 256)}, failures: sparselog.Failures{Logger: c.Logger},
 		unapplied: sqltask.NewUnapplied(), polling: semaphore.NewWeighted(1), folds: make(chan struct{}, 1), loners: semaphore.NewWeighted(2),
+		leases: look{late: lateLease}, ended: look{late: lateRecord},
 	}
 	s.calls.Failure, s.calls.Refuse = failure, s.isLost
 	s.Queries = kernel.Queries{Calls: &s.calls, Reader: reader{s}, Read: s.tasks}
