@@ -11,7 +11,7 @@ import (
 
 var readRecords = `
 SELECT u.ord - 1, t.stamp, t.record, CASE WHEN u.body THEN t.body END, (SELECT until FROM foliot.lease l WHERE l.key = t.key), t.pending
-FROM ` + inputOf[wanted]() + ` JOIN foliot.task t USING (key)`
+FROM ` + inputOf[wanted]() + `, foliot.task t WHERE t.key = ANY(ARRAY[u.key]) -- for the reason of write.sql`
 
 type wanted struct {
 	Key  string

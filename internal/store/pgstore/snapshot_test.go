@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -81,6 +82,47 @@ func TestANodePassesNoDeadRowsOfAnOldSnapshot(t *testing.T) {
 			}
 		}
 	}
+	exec("ANALYZE") // without a lease
+	for name, sql := range map[string]string{"write": writeRows[0], "change": changeRows[1], "extend": extendRows, "records": readRecords} {
+		d, err := c.Conn().Prepare(t.Context(), name, s.schema.in(sql))
+		fatal.If(t, err)
+		var plan []any
+		nulls := strings.TrimPrefix(strings.Repeat(", NULL", len(d.ParamOIDs)), ", ")
+		fatal.If(t, c.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) EXECUTE "+name+"("+nulls+")").Scan(&plan))
+		for table, keyed := range scans(plan) {
+			if !keyed && (table == "task" || table == "lease") {
+				t.Errorf("%s reads all of an index of %s", name, table)
+			}
+		}
+	}
+}
+
+// scans returns the tables that a plan reads, and whether all scans of a table have a condition on
+// an index.
+func scans(plan any) map[string]bool {
+	all := map[string]bool{}
+	add := func(table string, keyed bool) {
+		before, known := all[table]
+		all[table] = keyed && (before || !known)
+	}
+	switch p := plan.(type) {
+	case []any:
+		for _, part := range p {
+			for table, keyed := range scans(part) {
+				add(table, keyed)
+			}
+		}
+	case map[string]any:
+		if node, _ := p["Node Type"].(string); strings.HasSuffix(node, "Scan") && p["Relation Name"] != nil {
+			add(p["Relation Name"].(string), p["Index Cond"] != nil || p["Recheck Cond"] != nil)
+		}
+		for _, part := range p {
+			for table, keyed := range scans(part) {
+				add(table, keyed)
+			}
+		}
+	}
+	return all
 }
 
 // live creates, claims and delivers tasks.

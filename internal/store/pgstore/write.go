@@ -67,15 +67,15 @@ func writeTexts(sql string) (texts [2]string) {
 
 // extendRows sets the ends of leases. It reads the records without a lock: an
 // extension fails if a client has changed the task, so that the holder sees it. It
-// skips a lease that a transaction of the user ends.
+// skips a lease that a transaction of the user ends. ANY has the reason of write.sql.
 var extendRows = `
 WITH u AS (SELECT * FROM ` + inputOf[extension]() + `
 ), found AS MATERIALIZED (
-	SELECT u.* FROM u JOIN foliot.task t ON t.key = u.key AND t.stamp = u.old JOIN foliot.lease l ON l.key = u.key AND l.token = u.token
+	SELECT u.* FROM u, foliot.task t, foliot.lease l WHERE t.key = ANY(ARRAY[u.key]) AND t.stamp = u.old AND l.key = ANY(ARRAY[u.key]) AND l.token = u.token
 ), locked AS MATERIALIZED (
-	SELECT l.key FROM foliot.lease l JOIN found USING (key) ORDER BY l.key FOR UPDATE OF l SKIP LOCKED
+	SELECT l.key FROM found f, foliot.lease l WHERE l.key = ANY(ARRAY[f.key]) ORDER BY f.key COLLATE "C" FOR UPDATE OF l SKIP LOCKED
 ), done AS (
-	UPDATE foliot.lease l SET until = f.until FROM found f WHERE (f.key IN (SELECT key FROM locked)) IS TRUE AND l.key = f.key AND l.token = f.token RETURNING f.ord
+	UPDATE foliot.lease l SET until = f.until FROM found f WHERE (f.key IN (SELECT key FROM locked)) IS TRUE AND l.key = ANY(ARRAY[f.key]) AND l.token = f.token RETURNING f.ord
 )
 SELECT CASE WHEN done.ord IS NOT NULL THEN 0 WHEN found.ord IS NOT NULL AND NOT EXISTS (SELECT FROM locked l WHERE l.key = u.key) THEN 4 ELSE 1 END::smallint
 FROM u LEFT JOIN done USING (ord) LEFT JOIN found USING (ord) ORDER BY u.ord`
