@@ -41,3 +41,27 @@ func TestTheFirstPageShowsADestinationThatFailsNowAndThen(t *testing.T) {
 	b := open(t, s, s.token, viewports[0], "#/now")
 	b.await(`document.querySelector('main').innerText.includes('1 of the last 2 attempts failed')`)
 }
+
+func TestNewDataLeavesTheTextThatAUserTypes(t *testing.T) {
+	t.Parallel()
+	s := newSecured(t)
+	b := open(t, s, s.token, viewports[0], "#/tasks")
+	b.await(`document.querySelector('main').innerText.includes('There are no tasks')`)
+	const input = `document.querySelector('main input[placeholder="order-"]')`
+	eval[bool](b, `(`+input+`.value = 'ord', true)`) // without the end of the edit
+	s.must("POST", "/v1/tasks", object{"name": "first", "delay": "1h", "http": object{"url": "http://127.0.0.1:1/"}}, nil)
+	eval[bool](b, `(location.hash = '#/tasks?order=newest', true)`)
+	b.await(`document.querySelector('main tbody a[href*="first"]') !== null`)
+	if text := eval[string](b, input+`.value`); text != "ord" {
+		t.Errorf("the input has %q", text)
+	}
+	eval[bool](b, input+`.dispatchEvent(new Event('change', { bubbles: true }))`)
+	b.await(`location.hash.includes('prefix=ord') && document.querySelector('main').innerText.includes('No task matches')`)
+	eval[bool](b, `(location.hash = '#/tasks', true)`)
+	b.await(input + `.value === ''`)
+	const search = `document.querySelector('main [data-search]')`
+	for _, c := range [][2]string{{"tenant=acme", `location.hash.includes('label=tenant')`}, {"", `!location.hash.includes('label')`}} {
+		eval[bool](b, fmt.Sprintf(`(%[1]s.focus(), %[1]s.value = %[2]q, %[1]s.dispatchEvent(new Event('input', { bubbles: true })))`, search, c[0]))
+		b.await(c[1])
+	}
+}

@@ -94,9 +94,6 @@ function NamespaceSelect() {
 // namespaceNames returns the names of the namespaces: complete is false if there are
 // more than the page reads.
 async function namespaceNames(signal: AbortSignal): Promise<{ names: string[]; complete: boolean }> {
-  const { items, next } = await readPages(10_000, undefined, async (limit, cursor) => {
-    const list = await listNamespaces({ limit, cursor }, undefined, signal)
-    return { items: list.namespaces.map((n) => n.name), next: list.next_cursor }
-  })
-  return { names: items, complete: !next }
+  const { items, next } = await readPages('namespaces', 10_000, undefined, (page) => listNamespaces(page, undefined, signal))
+  return { names: items.map((n) => n.name), complete: !next }
 }

@@ -35,7 +35,7 @@ export interface Call<P, B, R> {
 let behind: string[] = []
 
 // notYet returns a sentence about the nodes that had not applied the last change, or ''.
-export const notYet = () => (behind.length ? ` After two seconds these nodes had not applied the change: ${behind.join(', ')}. Repeat the change to see if they have.` : '')
+export const notYet = () => (behind.length ? ` After two seconds these nodes had not applied the change: ${behind.join(', ')}.` : '')
 
 type Scalar = string | number | boolean | null | undefined
 

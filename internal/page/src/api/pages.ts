@@ -10,14 +10,14 @@ const largest = 1000 // items of one request
 
 // readPages reads pages until it has n items, the list ends, or two seconds have
 // passed. A page may be short or empty and not be the last: one request examines at
-// most 10,000 records.
-export async function readPages<T>(n: number, cursor: string | undefined, read: (limit: number, cursor?: string) => Promise<Pages<T>>): Promise<Pages<T>> {
+// most 10,000 records. name is that of the items in a page.
+export async function readPages<K extends string, T>(name: K, n: number, cursor: string | undefined, read: (page: { limit: number; cursor?: string }) => Promise<{ next_cursor?: string } & Record<K, T[]>>): Promise<Pages<T>> {
   const end = performance.now() + longest
   const items: T[] = []
   do {
-    const page = await read(Math.min(largest, n - items.length), cursor)
-    items.push(...page.items)
-    cursor = page.next
+    const page = await read({ limit: Math.min(largest, n - items.length), cursor })
+    items.push(...page[name])
+    cursor = page.next_cursor
   } while (cursor && items.length < n && performance.now() < end)
   return { items, next: cursor }
 }

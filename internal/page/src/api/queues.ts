@@ -24,10 +24,7 @@ const most = 10_000
 // allQueues lists the queues of the namespace: complete is false if there are more
 // than the page reads.
 export async function allQueues(signal: AbortSignal): Promise<{ queues: Queue[]; complete: boolean }> {
-  const { items, next } = await readPages(most, undefined, async (limit, cursor) => {
-    const list = await listQueues({ limit, cursor }, undefined, signal)
-    return { items: list.queues, next: list.next_cursor }
-  })
+  const { items, next } = await readPages('queues', most, undefined, (page) => listQueues(page, undefined, signal))
   return { queues: items, complete: !next }
 }
 

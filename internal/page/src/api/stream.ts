@@ -1,6 +1,5 @@
 import { selectedOrAll } from '../state/session'
-import { Refusal, request } from './call'
-import type { Problem } from './openapi.gen'
+import { request } from './call'
 
 // Frame is one event of a stream of the server.
 export interface Frame {
@@ -8,48 +7,17 @@ export interface Frame {
   data: string
 }
 
-// follow reads a stream of events until signal ends it. It connects again after
-// one to three seconds: the random part keeps many pages from returning at once.
-// It throws a Refusal if the server refuses the session.
-export async function follow(
-  path: string,
-  signal: AbortSignal,
-  onFrame: (frame: Frame) => void,
-  onLost: (problem: Problem) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const reply = await request('GET', path, { Accept: 'text/event-stream' }, undefined, signal, selectedOrAll())
-      await read(reply, onFrame)
-    } catch (err) {
-      if (signal.aborted) return
-      if (!(err instanceof Refusal)) onLost({ type: '', title: '', status: 0, code: 'unavailable', detail: 'The stream was interrupted.' })
-      else if (err.problem.status === 401 || err.problem.status === 403) throw err
-      else onLost(err.problem)
-    }
-    await pause(1000 + Math.random() * 2000, signal)
-  }
-}
-
-async function read(reply: Response, onFrame: (frame: Frame) => void): Promise<void> {
-  const lines = new Lines()
+// stream reads the events of a stream until it ends, or signal ends it. It throws a Refusal
+// if the server refuses it.
+export async function stream(path: string, signal: AbortSignal, onFrame: (frame: Frame) => void): Promise<void> {
+  const reply = await request('GET', path, { Accept: 'text/event-stream' }, undefined, signal, selectedOrAll())
   const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
-  for (;;) {
+  for (let rest = ''; ;) {
     const { value, done } = await reader.read()
     if (done) return
-    for (const frame of lines.add(value)) onFrame(frame)
-  }
-}
-
-// Lines collects the lines of a stream of events into frames.
-export class Lines {
-  private rest = ''
-
-  // add returns the frames that text completes.
-  add(text: string): Frame[] {
-    const blocks = (this.rest + text).split('\n\n')
-    this.rest = blocks.pop()!
-    return blocks.map(parse).filter((frame) => frame.data !== '')
+    const blocks = (rest + value).split('\n\n')
+    rest = blocks.pop()!
+    for (const frame of blocks.map(parse)) if (frame.data !== '') onFrame(frame)
   }
 }
 
@@ -60,11 +28,4 @@ function parse(block: string): Frame {
     else if (line.startsWith('data:')) frame.data += line.slice(5).trimStart()
   }
   return frame
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
-  })
 }

@@ -3,21 +3,26 @@ import { zone } from '../state/settings'
 // Times as text. All of them read the zone that the user selected, so a change
 // of it changes every time on the page.
 
-const formats = new Map<string, Intl.DateTimeFormat>()
+const formats = new Map<string | undefined, Intl.DateTimeFormat>()
 
-function format(timeZone: string | undefined): Intl.DateTimeFormat {
-  const key = timeZone ?? ''
-  let f = formats.get(key)
+// digits returns the parts of a time in a zone, or in UTC if the browser does not know it.
+export function digits(at: number, timeZone: string | undefined): Record<string, string> {
+  const make = (timeZone: string | undefined) => new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    year: 'numeric', month: '2-digit', day: '2-digit',
+    hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3,
+    hourCycle: 'h23', timeZoneName: 'short',
+  })
+  let f = formats.get(timeZone)
   if (!f) {
-    f = new Intl.DateTimeFormat('en-GB', {
-      timeZone,
-      year: 'numeric', month: '2-digit', day: '2-digit',
-      hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3,
-      hourCycle: 'h23', timeZoneName: 'short',
-    })
-    formats.set(key, f)
+    try {
+      f = make(timeZone)
+    } catch {
+      f = make('UTC')
+    }
+    formats.set(timeZone, f)
   }
-  return f
+  return Object.fromEntries(f.formatToParts(at).map(({ type, value }) => [type, value]))
 }
 
 // zoneOf returns the time zone for a time: own is that of its schedule.
@@ -36,19 +41,9 @@ export interface Parts {
 // parts returns a time in the zone that the user selected.
 export function parts(at: number | string, own?: string): Parts {
   const when = typeof at === 'number' ? at : Date.parse(at)
-  const p: Record<string, string> = {}
-  for (const { type, value } of safe(zoneOf(own)).formatToParts(when)) p[type] = value
+  const p = digits(when, zoneOf(own))
   const millis = p.fractionalSecond === '000' ? '' : '.' + p.fractionalSecond
   return { date: `${p.year}-${p.month}-${p.day}`, clock: `${p.hour}:${p.minute}:${p.second}`, millis, zone: p.timeZoneName ?? '' }
-}
-
-// safe returns the format of a zone, or of UTC if the browser does not know it.
-function safe(timeZone: string | undefined): Intl.DateTimeFormat {
-  try {
-    return format(timeZone)
-  } catch {
-    return format('UTC')
-  }
 }
 
 // full returns a time with its date and zone.

@@ -1,25 +1,12 @@
-// Times on the clocks of a zone, for inputs and calendars.
+import { digits } from './time'
 
-const formats = new Map<string, Intl.DateTimeFormat>()
+// Times on the clocks of a zone, for inputs and calendars.
 
 // wall returns a time on the clocks of a zone: 2026-11-24T09:30:00. Without a zone
 // it is that of the browser, and if the browser does not know the zone, UTC.
 export function wall(at: number, zone: string | undefined): string {
-  const key = zone ?? ''
-  let f = formats.get(key)
-  if (!f) formats.set(key, f = make(zone))
-  const p: Record<string, string> = {}
-  for (const { type, value } of f.formatToParts(at)) p[type] = value
+  const p = digits(at, zone)
   return `${p.year!.padStart(4, '0')}-${p.month}-${p.day}T${p.hour}:${p.minute}:${p.second}`
-}
-
-function make(timeZone: string | undefined): Intl.DateTimeFormat {
-  const options = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
-  try {
-    return new Intl.DateTimeFormat('en-GB', { ...options, timeZone })
-  } catch {
-    return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
-  }
 }
 
 // utcOf returns the time at which the clocks of a zone show text, or NaN. The

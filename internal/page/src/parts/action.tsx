@@ -78,7 +78,7 @@ export function Confirm(p: ActionProps & { onClose: () => void }) {
     try {
       const message = await p.run()
       p.onClose()
-      if (message) toast(message + notYet())
+      if (message) toast(message + notYet() + (notYet() && ' Repeat the change to see if they have.'))
       p.done?.()
     } catch (err) {
       problem.value = problemOf(err)

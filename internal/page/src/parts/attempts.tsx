@@ -1,6 +1,5 @@
 import { endedBy, sinceOf } from '../api/attempts'
 import { listAttempts, type EndedAttempt, type Problem } from '../api/openapi.gen'
-import { grouped } from '../format/group'
 import { count, plural } from '../format/number'
 import { span } from '../format/time'
 import { useData } from '../state/data'
@@ -80,7 +79,7 @@ interface Outcome {
 }
 
 function byOutcome(list: EndedAttempt[]): Outcome[] {
-  const groups = grouped(list, (a) => a.outcome)
+  const groups = Map.groupBy(list, (a) => a.outcome)
   return [...groups].map(([outcome, all]) => ({
     outcome, n: all.length, share: all.length / list.length, last: all[0]!.at,
     latency: at(all.map((a) => a.latency_ms).sort((a, b) => a - b), 0.5),

@@ -1,6 +1,5 @@
 import { listTasks, type Task } from '../api/openapi.gen'
 import { taskDestination } from '../format/destination'
-import { grouped } from '../format/group'
 import { query, type Filter } from '../state/filter'
 
 // most is the number of dead tasks that a list examines.
@@ -29,7 +28,7 @@ export interface Group {
 
 // groupsOf returns the groups of dead tasks, the largest first.
 export function groupsOf(tasks: Task[]): Group[] {
-  const groups = grouped(tasks, (t) => `${t.reason ?? ''} ${taskDestination(t)}`)
+  const groups = Map.groupBy(tasks, (t) => `${t.reason ?? ''} ${taskDestination(t)}`)
   return [...groups].map(([key, of]): Group => ({
     key, reason: of[0]!.reason ?? '', destination: taskDestination(of[0]!), tasks: of, queues: [...new Set(of.map((t) => t.queue))].sort(),
   })).sort((a, b) => b.tasks.length - a.tasks.length)

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { zoneOf } from '../format/time'
 import { dayAfter, utcOf, wall } from '../format/wall'
@@ -8,35 +9,48 @@ import { serverNow } from '../state/session'
 
 // Filters edits the filter in the address of the page.
 export function Filters({ of }: { of: Filter }) {
-  const text = (key: keyof Filter, label: string, hint: string) => (
-    <label class="field"><span>{label}</span>
-      <input
-        type="search" placeholder={hint} spellcheck={false} autocomplete="off"
-        value={(of[key] as string | undefined) ?? ''} onChange={(e) => setQuery({ cursor: undefined, [key]: e.currentTarget.value.trim() })}
-      />
-    </label>
-  )
   return (
-    <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
+    <FilterForm>
       <Search of={of} />
-      {text('prefix', 'Name begins with', 'order-')}
-      <label class="field"><span>Reason</span>
-        <select value={of.reason ?? ''} onChange={(e) => setQuery({ cursor: undefined, reason: e.currentTarget.value })}>
-          <option value="">any</option>
-          {reasons.map((w) => <option key={w} value={w}>{w.replaceAll('_', ' ')}</option>)}
-        </select>
-      </label>
-      {text('queue', 'Queue', 'any')}
-      <label class="field"><span>Labels</span>
-        <input type="text" placeholder="key=value, key=value" spellcheck={false} autocomplete="off" value={of.label?.join(', ') ?? ''} onChange={(e) => setQuery({ cursor: undefined, label: e.currentTarget.value.split(/,\s*/).filter(Boolean) })} />
-      </label>
-      {text('schedule', 'Schedule', 'any')}
-      {text('destination', 'Destination', 'shop.example:443')}
+      <Parameter name="prefix" label="Name begins with" hint="order-" />
+      <Parameter name="reason" label="Reason" options={reasons.map((r) => [r, r.replaceAll('_', ' ')])} />
+      <Parameter name="queue" label="Queue" hint="any" />
+      <Parameter name="label" label="Labels" hint={labelsHint} list />
+      <Parameter name="schedule" label="Schedule" hint="any" />
+      <Parameter name="destination" label="Destination" hint="shop.example:443" />
       <Bound name="due_after" label="Due after" />
       <Bound name="due_before" label="Due before" />
       <Bound name="ended_after" label="Ended after" />
       <Bound name="ended_before" label="Ended before" />
-    </form>
+    </FilterForm>
+  )
+}
+
+export const labelsHint = 'key=value, key=value'
+
+// FilterForm has the inputs of a filter, which all write the address of the page.
+export function FilterForm({ children }: { children: ComponentChildren }) {
+  return <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>{children}</form>
+}
+
+// Parameter edits a parameter of the address: with options one of them or any, with list values
+// that are separated by commas. New data on the page leaves the text that a user types.
+export function Parameter({ name, label, hint, list, main, options }: { name: string; label: string; hint?: string; list?: boolean; main?: boolean; options?: [value: string, text: string][] }) {
+  const read = () => (list ? route.value.query.getAll(name).join(', ') : route.value.query.get(name) ?? '')
+  const value = read()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => void (input.current && (input.current.value = value)), [value])
+  const set = (text: string) => setQuery({ cursor: undefined, [name]: list ? text.split(/,\s*/).filter(Boolean) : text.trim() })
+  return (
+    <label class={main ? 'field grow' : 'field'}><span>{label}</span>
+      {options ? (
+        <select value={value} onChange={(e) => set(e.currentTarget.value)}>
+          <option value="">any</option>
+          {options.map(([v, text]) => <option key={v} value={v}>{text}</option>)}
+          {value && !options.some(([v]) => v === value) && <option value={value}>{value}</option>}
+        </select>
+      ) : <input ref={input} data-search={main ? '' : undefined} type={(list ? 'text' : 'search') as 'search'} placeholder={hint} spellcheck={false} autocomplete="off" defaultValue={value} onChange={(e) => (set(e.currentTarget.value), (e.currentTarget.value = read()))} />}
+    </label>
   )
 }
 
@@ -59,18 +73,21 @@ const presets: Record<string, Record<string, () => number>> = {
 // key=value.
 function Search({ of }: { of: Filter }) {
   const timer = useRef(0)
+  const labelled = useRef(false) // by this input
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => () => clearTimeout(timer.current), [])
   useEffect(() => { // a link on the page has another filter
     if (input.current === document.activeElement) return
     clearTimeout(timer.current)
+    labelled.current = false
     input.current!.value = of.contains ?? ''
   }, [route.value])
   const search = (text: string) => {
     clearTimeout(timer.current)
     timer.current = window.setTimeout(() => {
       const labels = text.split(/,\s*/).filter((part) => /^[^=]+=/.test(part))
-      setQuery(labels.length ? { cursor: undefined, contains: undefined, label: labels } : { cursor: undefined, contains: text.trim() })
+      setQuery({ cursor: undefined, contains: labels.length ? undefined : text.trim(), ...((labels.length || labelled.current) && { label: labels }) })
+      labelled.current = labels.length > 0
     }, 250)
   }
   return (

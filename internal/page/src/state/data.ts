@@ -12,6 +12,8 @@ export interface Data<T> {
   reload: () => void
 }
 
+export type Load<T> = (signal: AbortSignal) => Promise<T>
+
 interface State<T> {
   value: T | null
   problem: Problem | null
@@ -20,14 +22,16 @@ interface State<T> {
 
 // useData calls load when the caller is shown, and again when an element of deps
 // changes. With every it also calls it this many milliseconds after the last reply,
-// unless the tab is hidden or a dialog is open. The last value stays while a later call fails.
-export function useData<T>(load: (signal: AbortSignal) => Promise<T>, deps: unknown[], every = 0): Data<T> {
+// unless the tab is hidden or a dialog is open. The last value stays while a later call fails. A
+// null load makes no call.
+export function useData<T>(load: Load<T> | null, deps: unknown[], every = 0, keep = false): Data<T> {
   const state = useSignal<State<T>>({ value: null, problem: null, loading: true })
   const turn = useSignal(0)
   useEffect(() => {
-    state.value = { value: null, problem: null, loading: true }
+    if (!keep || !load) state.value = { value: keep ? state.peek().value : null, problem: null, loading: true }
   }, [...deps, token.value, namespace.value])
   useEffect(() => {
+    if (!load) return
     const stop = new AbortController()
     void repeat(load, state, every, stop.signal)
     return () => stop.abort()
@@ -35,7 +39,7 @@ export function useData<T>(load: (signal: AbortSignal) => Promise<T>, deps: unkn
   return { ...state.value, reload: () => void turn.value++ }
 }
 
-async function repeat<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<State<T>>, every: number, signal: AbortSignal) {
+async function repeat<T>(load: Load<T>, state: Signal<State<T>>, every: number, signal: AbortSignal) {
   for (let first = true; ; first = false) {
     // A list must not change under an open dialog, which may belong to one of its rows.
     if (first || !(document.hidden || document.querySelector('dialog[open]'))) await once(load, state, signal)
@@ -45,7 +49,7 @@ async function repeat<T>(load: (signal: AbortSignal) => Promise<T>, state: Signa
   }
 }
 
-async function once<T>(load: (signal: AbortSignal) => Promise<T>, state: Signal<State<T>>, signal: AbortSignal) {
+async function once<T>(load: Load<T>, state: Signal<State<T>>, signal: AbortSignal) {
   try {
     const value = await load(signal)
     if (!signal.aborted) state.value = { value, problem: null, loading: false }

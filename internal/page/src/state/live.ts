@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Refusal } from '../api/call'
 import type { Live, Problem } from '../api/openapi.gen'
-import { follow } from '../api/stream'
+import { stream, type Frame } from '../api/stream'
 import { logOut, me, namespace, setNow, token } from './session'
 
 // The live data of the server. One stream serves all parts of the page, and runs
@@ -34,15 +34,22 @@ effect(() => {
   run(stop.signal).catch(() => {})
 })
 
+// run connects again after one to three seconds: the random part keeps many pages from
+// returning at once.
 async function run(signal: AbortSignal): Promise<void> {
-  try {
-    await follow('v1/live', signal, take, () => (connected.value = false))
-  } catch (err) {
-    if (err instanceof Refusal) refused(err.problem)
+  while (!signal.aborted) {
+    try {
+      await stream('v1/live', signal, take)
+    } catch (err) {
+      if (signal.aborted) return
+      connected.value = false
+      if (err instanceof Refusal && [401, 403].includes(err.problem.status)) return refused(err.problem)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1000 + Math.random() * 2000))
   }
 }
 
-function take(frame: { event: string; data: string }): void {
+function take(frame: Frame): void {
   if (frame.event === 'problem') return refused(JSON.parse(frame.data) as Problem)
   const next = JSON.parse(frame.data) as Live
   if (next.now) setNow(next.now)

@@ -6,13 +6,13 @@ import { ChangeByFilter } from '../../parts/change-by-filter'
 import { Command } from '../../parts/command'
 import { groupsOf, latest, type Collected } from '../../parts/dead-tasks'
 import { GroupPanel, Groups } from './groups'
-import { Bound } from '../../parts/filters'
+import { Bound, FilterForm, Parameter } from '../../parts/filters'
 import { Empty, Loaded, Note, ProblemNote } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { useData, type Data } from '../../state/data'
 import type { Filter } from '../../state/filter'
 import { flags, reasons, selects } from '../../state/filter'
-import { route, setQuery } from '../../state/route'
+import { route } from '../../state/route'
 
 const meaning = 'A task is dead if it may not be retried any more: see its reason. You can retry it by hand until its retention ends.'
 
@@ -88,23 +88,11 @@ function Filters({ filter, queues }: { filter: Filter; queues: Queue[] }) {
   if (filter.queue) names.add(filter.queue)
   const dead = (name: string) => queues.find((q) => q.name === name)?.counts.dead ?? 0
   return (
-    <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
-      <label class="field"><span>Queue</span>
-        <select value={filter.queue ?? ''} onChange={(e) => setQuery({ queue: e.currentTarget.value })}>
-          <option value="">any</option>
-          {[...names].sort().map((n) => <option key={n} value={n}>{n} ({count(dead(n))})</option>)}
-        </select>
-      </label>
-      <label class="field"><span>Reason</span>
-        <select value={filter.reason ?? ''} onChange={(e) => setQuery({ reason: e.currentTarget.value })}>
-          <option value="">any</option>
-          {reasons.slice(0, 7).map((r) => <option key={r} value={r}>{r.replaceAll('_', ' ')}</option>)}
-        </select>
-      </label>
-      <label class="field grow"><span>Destination</span>
-        <input data-search="" type="search" placeholder="host:port" spellcheck={false} autocomplete="off" value={filter.destination ?? ''} onChange={(e) => setQuery({ destination: e.currentTarget.value.trim() })} />
-      </label>
+    <FilterForm>
+      <Parameter name="queue" label="Queue" options={[...names].sort().map((n) => [n, `${n} (${count(dead(n))})`])} />
+      <Parameter name="reason" label="Reason" options={reasons.slice(0, 7).map((r) => [r, r.replaceAll('_', ' ')])} />
+      <Parameter name="destination" label="Destination" hint="host:port" main />
       <Bound name="ended_after" label="Died after" />
-    </form>
+    </FilterForm>
   )
 }

@@ -1,7 +1,6 @@
 import { endedBy, isFailure, readRecent } from '../../api/attempts'
 import type { EndedAttempt, LiveDestination, Task } from '../../api/openapi.gen'
 import { taskDestination } from '../../format/destination'
-import { grouped } from '../../format/group'
 import { requestNamespace } from '../../state/session'
 import { useData } from '../../state/data'
 import { currentNamespace, ofCurrentNamespace } from '../../state/current-namespace'
@@ -27,8 +26,8 @@ export function useDestinations() {
   const missed = recent.value?.attempts.some((a) => isFailure(a) && endedBy(a, since)) ?? false
   const dead = useData((signal) => latest({}, signal), [currentNamespace()], 15000)
   const now = new Map(ofCurrentNamespace(live?.destinations).map((d) => [d.destination, d]))
-  const attempts = grouped(recent.value?.attempts ?? [], (a) => a.destination)
-  const tasks = grouped(dead.value?.tasks ?? [], (t) => taskDestination(t))
+  const attempts = Map.groupBy(recent.value?.attempts ?? [], (a) => a.destination)
+  const tasks = Map.groupBy(dead.value?.tasks ?? [], (t) => taskDestination(t))
   const failures = (of: EndedAttempt[]) => (missed ? of.filter(isFailure) : failuresInRow(of.filter((a) => !endedBy(a, since)))).length
   const all = [...new Set([...now.keys(), ...attempts.keys(), ...tasks.keys()])].map((name): Destination => ({
     name, now: now.get(name), attempts: attempts.get(name) ?? [], failures: failures(attempts.get(name) ?? []), dead: tasks.get(name) ?? [],

@@ -1,6 +1,5 @@
 import { isFailure, readRecent, type Recent } from '../../api/attempts'
 import type { EndedAttempt, Live, LiveDestination } from '../../api/openapi.gen'
-import { grouped } from '../../format/group'
 import { plural } from '../../format/number'
 import { State } from '../../parts/badge'
 import { DestinationLink } from '../../parts/host'
@@ -21,7 +20,7 @@ const keyOf = (of: { namespace: string; destination: string }) => of.namespace +
 // failures: the live data does not have the failures before the breaker opens.
 export function Failing({ live }: { live: Live | null }) {
   const data = useData((signal) => readRecent(200, selectedOrAll(), signal), [], 5000)
-  const attempts = grouped(data.value?.attempts ?? [], keyOf)
+  const attempts = Map.groupBy(data.value?.attempts ?? [], keyOf)
   const notClosed = new Map(live?.destinations.filter((d) => d.breaker !== 'closed').map((d) => [keyOf(d), d]))
   const rank = (key: string) => (notClosed.has(key) ? 2 : failuresInRow(attempts.get(key)!).length ? 1 : 0)
   const keys = [...new Set([...notClosed.keys(), ...attempts.keys()])].filter((key) => notClosed.has(key) || recent(attempts.get(key)!)).sort((a, b) => rank(b) - rank(a))

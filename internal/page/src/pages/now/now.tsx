@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { allQueues, deadOf } from '../../api/queues'
 import { cluster, countDue, history, listAttempts, type Due, type EndedAttempt } from '../../api/openapi.gen'
 import { Heatmap, HistoryTables } from './charts/heatmap'
@@ -27,7 +27,7 @@ import { Failing } from './failing'
 import { Overdue } from './overdue'
 import { Bars, SlotTable } from './wheel/bars'
 import { type Ring } from './wheel/model'
-import { save, Wheel } from './wheel/wheel'
+import { save, Wheel, type WheelData } from './wheel/wheel'
 
 // Now answers three questions: is anything late, which tasks cannot be sent, and why.
 export function Now(_: { name: string }) {
@@ -122,7 +122,9 @@ function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
   const shown = useRef<Due | null>(null)
   if (!frozen.value || !shown.current) shown.current = data.value
   const value = shown.current
-  const drawn = value?.rings.map(ringOf) ?? []
+  const drawn = useMemo((): WheelData => ({ // the same object, so the same drawing, until the next counts
+    rings: value?.rings.map(ringOf) ?? [], waiting: value?.scheduled ?? 0, overdue: value?.overdue ?? 0, nearUntil: Date.parse(value?.near_until ?? '') || Date.parse(value?.time ?? '') + 5000,
+  }), [value])
   return (
     <Panel title="Everything that waits" aside={<>
       <button type="button" aria-pressed={frozen.value} onClick={() => (frozen.value = !frozen.value)}>{frozen.value ? 'Continue' : 'Freeze'}</button>
@@ -130,11 +132,9 @@ function WheelPanel({ live, data }: { live: Live | null; data: Data<Due> }) {
     </>}>
       <Loaded data={{ ...data, value }}>{(d) => (
         <div ref={box}>
-          {reducedMotion.value ? <Bars rings={drawn} /> : (
-            <Wheel live={frozen.value ? null : live} data={{ rings: drawn, waiting: d.scheduled, overdue: d.overdue, nearUntil: d.near_until ? Date.parse(d.near_until) : Date.parse(d.time) + 5000 }} />
-          )}
+          {reducedMotion.value ? <Bars rings={drawn.rings} /> : <Wheel live={frozen.value ? null : live} data={drawn} />}
           <Legend due={d} />
-          <SlotTable rings={drawn} at={d.time} />
+          <SlotTable rings={drawn.rings} at={d.time} />
           {d.scheduled === 0 && <Empty title="Nothing is waiting." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5s')}>Create a task, and see it here.</Empty>}
         </div>
       )}</Loaded>

@@ -96,7 +96,10 @@ export function changesOf(form: Form, q: Queue | null): string[] {
     if (text === settingText(q, s)) continue
     const name = s.key.replaceAll('_', '-')
     if (s.kind === 'flag') out.push(text === 'true' ? `--${name}` : `--no-${name}`)
-    else out.push(`--${name}=${text === '' ? s.unset : s.unlimited && /^0[a-z]*$/.test(text) ? 'unlimited' : text}`)
+    else {
+      const value = s.kind === 'rate' || s.kind === 'number' ? String(Number(text)) : text
+      out.push(`--${name}=${text === '' ? s.unset : (s.unlimited || s.unset === 'unlimited') && /^0[a-z]*$/.test(value) ? 'unlimited' : value}`)
+    }
   }
   return out
 }

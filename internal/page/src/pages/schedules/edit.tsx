@@ -5,6 +5,7 @@ import { putSchedule, type Problem, type Schedule } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { ruleTextOf } from '../../format/rule'
 import { Confirm } from '../../parts/action'
+import { Dialog } from '../../parts/dialog'
 import { ProblemNote } from '../../parts/notice'
 import type { RequestText } from '../../parts/request-text'
 import { problemOf } from '../../state/data'
@@ -24,7 +25,7 @@ export function EditSchedule({ of, closed, done }: { of: string; closed: () => v
     readSchedule(of, stop.signal).then((r) => (read.value = r), (err) => !stop.signal.aborted && (problem.value = problemOf(err)))
     return () => stop.abort()
   }, [])
-  if (problem.value) return <ProblemNote problem={problem.value} />
+  if (problem.value) return <Dialog title={'Edit ' + of} onClose={closed}><ProblemNote problem={problem.value} /></Dialog>
   return read.value && <EditForm {...read.value} closed={closed} done={done} />
 }
 

@@ -32,10 +32,7 @@ const digits = (time: number) => String(Math.floor(time))
 async function lastOf(schedule: string, start: string, n: number, signal: AbortSignal): Promise<Task[]> {
   const now = digits(serverNow() + ahead)
   const single = start.length >= now.length // the tasks of one millisecond
-  const { items, next } = await readPages(single ? Infinity : most, undefined, async (limit, cursor) => {
-    const { tasks, next_cursor } = await listTasks({ schedule, prefix: `${schedule}@${start}`, limit, cursor }, undefined, signal)
-    return { items: tasks, next: next_cursor }
-  })
+  const { items, next } = await readPages('tasks', single ? Infinity : most, undefined, (page) => listTasks({ schedule, prefix: `${schedule}@${start}`, ...page }, undefined, signal))
   if (single || !next) return items.sort((a, b) => timeOf(a) - timeOf(b)).slice(-n)
   let found: Task[] = []
   for (let digit = now.startsWith(start) ? Number(now[start.length]) : 9; digit >= 0 && found.length < n; digit--) {

@@ -6,6 +6,7 @@ import { fromQuery, ruleKeys, zoneOfRule } from '../../format/rule'
 import { full, parts } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/command'
+import { FilterForm, labelsHint, Parameter } from '../../parts/filters'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
 import { Head, Panel } from '../../parts/panel'
@@ -51,7 +52,7 @@ function ScheduleList() {
       <Head title="Schedules">
         <NewSchedule key={query.get('new') ?? ''} initial={fromQuery(query)} opened={query.has('new')} closed={forget} />
       </Head>
-      <ScheduleFilters of={search} />
+      <ScheduleFilters />
       <Panel title={filtered ? 'Schedules that match' : 'All schedules'}>
         <Loaded data={data}>{(list) => (
           <>
@@ -79,21 +80,13 @@ function noSchedules(list: FoundSchedules, filtered: boolean) {
   return <Empty title="There are no schedules." command={foliot('cron', 'add', 'hello', '*/5 * * * *', 'http://127.0.0.1:9000/hello')}>Create one with the button above, or with a command. The <a href="#/simulator">simulator</a> shows what a rule does.</Empty>
 }
 
-function ScheduleFilters({ of }: { of: Search }) {
+function ScheduleFilters() {
   return (
-    <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
-      <label class="field grow"><span>Name contains</span>
-        <input data-search="" type="search" placeholder="report" spellcheck={false} autocomplete="off" value={of.name} onChange={(e) => setQuery({ cursor: undefined, search: e.currentTarget.value.trim() })} />
-      </label>
-      <label class="field"><span>State</span>
-        <select value={of.state} onChange={(e) => setQuery({ cursor: undefined, state: e.currentTarget.value })}>
-          {[['', 'any'], ['active', 'active'], ['paused', 'paused'], ['ended', 'ended'], ['stuck', 'with a problem']].map(([v, text]) => <option key={v} value={v}>{text}</option>)}
-        </select>
-      </label>
-      <label class="field"><span>Labels</span>
-        <input type="text" placeholder="key=value, key=value" spellcheck={false} autocomplete="off" value={of.label.join(', ')} onChange={(e) => setQuery({ cursor: undefined, label: e.currentTarget.value.split(/,\s*/).filter(Boolean) })} />
-      </label>
-    </form>
+    <FilterForm>
+      <Parameter name="search" label="Name contains" hint="report" main />
+      <Parameter name="state" label="State" options={[['active', 'active'], ['paused', 'paused'], ['ended', 'ended'], ['stuck', 'with a problem']]} />
+      <Parameter name="label" label="Labels" hint={labelsHint} list />
+    </FilterForm>
   )
 }
 

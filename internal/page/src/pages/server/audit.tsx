@@ -2,14 +2,14 @@ import { searchAudit } from '../../api/audit'
 import { listAudit, type AuditEntry } from '../../api/openapi.gen'
 import { foliotIn } from '../../format/command'
 import { Command } from '../../parts/command'
-import { Bound } from '../../parts/filters'
+import { Bound, FilterForm, Parameter } from '../../parts/filters'
 import { Empty, Loaded } from '../../parts/notice'
 import { Pager } from '../../parts/pager'
 import { Panel } from '../../parts/panel'
 import { Table } from '../../parts/table'
 import { Time } from '../../parts/time'
 import { useData } from '../../state/data'
-import { link, route, setQuery } from '../../state/route'
+import { link, route } from '../../state/route'
 import { forbidden, selectedOrAll } from '../../state/session'
 
 type Action = NonNullable<Parameters<typeof listAudit>[0]['action']>
@@ -23,8 +23,6 @@ const known: Record<Action, true> = {
   'namespace.put': true, 'namespace.delete': true, 'token.create': true, 'token.revoke': true, 'secret.create': true, 'secret.delete': true,
   'node.drain': true, 'node.undrain': true, 'backup.take': true, 'token.refuse': true, 'scope.refuse': true,
 }
-
-const fields = [['target', 'Target', 'a name or an id'], ['by', 'By', 'token:<id>']] as const
 
 const targetPages: Record<string, string> = { task: 'task', schedule: 'schedules', queue: 'queues' }
 
@@ -40,26 +38,18 @@ export function Audit() {
   const cursor = at.get('cursor') ?? undefined
   const filter = Object.fromEntries(['action', 'target', 'by', 'from', 'until'].filter((k) => at.get(k)).map((k) => [k, at.get(k)!])) as { action?: Action; target?: string; by?: string; from?: string; until?: string }
   const some = Object.keys(filter).length > 0
-  const data = useData(async (signal) => (reason ? null : await searchAudit(filter, 50, signal, cursor, selectedOrAll())), [reason, JSON.stringify(filter), cursor], cursor ? 0 : some ? 30000 : 10000)
+  const data = useData(reason ? null : (signal) => searchAudit(filter, 50, signal, cursor, selectedOrAll()), [reason, JSON.stringify(filter), cursor], cursor ? 0 : some ? 30000 : 10000)
   if (reason) return <Panel title="Audit log"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Audit log">
-      <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
-        <label class="field"><span>Action</span>
-          <select value={filter.action ?? ''} onChange={(e) => setQuery({ cursor: undefined, action: e.currentTarget.value })}>
-            <option value="">any</option>
-            {Object.keys(known).map((a) => <option key={a}>{a}</option>)}
-          </select>
-        </label>
-        {fields.map(([key, label, hint]) => (
-          <label key={key} class="field"><span>{label}</span>
-            <input type="search" data-search={key === 'target' ? '' : undefined} placeholder={hint} spellcheck={false} autocomplete="off" value={at.get(key) ?? ''} onChange={(e) => setQuery({ cursor: undefined, [key]: e.currentTarget.value.trim() })} />
-          </label>
-        ))}
+      <FilterForm>
+        <Parameter name="action" label="Action" options={Object.keys(known).map((a) => [a, a])} />
+        <Parameter name="target" label="Target" hint="a name or an id" main />
+        <Parameter name="by" label="By" hint="token:<id>" />
         <Bound name="from" label="At or after" />
         <Bound name="until" label="Before" />
-      </form>
-      <Loaded data={data}>{(list) => list && (
+      </FilterForm>
+      <Loaded data={data}>{(list) => (
         <>
           <Table
             caption="Entries of the audit log" rows={list.items} id={(e) => [e.at, e.action, e.target, e.id, e.version].join()}

@@ -31,11 +31,11 @@ const quotas: [key: Quota, label: string, none: string][] = [
 export function Namespaces() {
   const reason = forbidden(listNamespaces)
   const cursor = route.value.query.get('cursor') ?? undefined
-  const data = useData(async (signal) => (reason ? null : await listNamespaces({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
+  const data = useData(reason ? null : (signal) => listNamespaces({ limit: 100, cursor }, undefined, signal), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Namespaces"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Namespaces" aside={<CreateNamespace done={data.reload} />}>
-      <Loaded data={data}>{(list) => list && (
+      <Loaded data={data}>{(list) => (
         <>
           <Table
             caption="List of namespaces" rows={list.namespaces} id={(n) => n.name}
@@ -89,7 +89,7 @@ function EditSettings({ of: n, done }: { of: Namespace; done: () => void }) {
   }
   return (
     <Action quiet label="Edit settings" title={`Settings of ${n.name}`} call={putNamespace} run={run} closed={() => (turn.value++, done())}
-      command={valid ? foliot('namespace', 'set', n.name, ...changed.flatMap((f) => ['--' + f.key.replace('_', '-'), f.value.value.trim() || 'unlimited'])) : ''}>
+      command={valid ? foliot('namespace', 'set', n.name, ...changed.flatMap((f) => ['--' + f.key.replace('_', '-'), String(Number(f.value.value) || (f.key === 'create_burst' ? 0 : 'unlimited'))])) : ''}>
       <p>An empty field takes its default. Rates are per server.</p>
       <div class="form">{fields.map((f) => <Field key={f.key} label={f.label} value={f.value} placeholder={`default (${f.none})`} error={wrong(f.value.value)} />)}</div>
     </Action>

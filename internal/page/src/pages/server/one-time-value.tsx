@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { useSignal } from '@preact/signals'
+import { notYet } from '../../api/call'
 import { logIn } from '../../state/session'
 import { Copy } from '../../parts/copy'
 import { Dialog } from '../../parts/dialog'
@@ -21,7 +22,7 @@ export function showOnce(shown: OneTimeValue): void {
     render(null, place)
     place.remove()
   }
-  render(<OnceDialog {...shown} onClose={close} />, place)
+  render(<OnceDialog {...shown} text={shown.text + notYet()} onClose={close} />, place)
 }
 
 function OnceDialog({ title, value, text, login, onClose }: OneTimeValue & { onClose: () => void }) {

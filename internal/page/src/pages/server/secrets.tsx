@@ -16,11 +16,11 @@ import { showOnce } from './one-time-value'
 // Secrets lists the secrets that sign callbacks.
 export function Secrets() {
   const reason = forbidden(listSecrets)
-  const data = useData(async (signal) => (reason ? null : await listSecrets({}, undefined, signal)), [reason])
+  const data = useData(reason ? null : (signal) => listSecrets({}, undefined, signal), [reason])
   if (reason) return <Panel title="Signing secrets"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Signing secrets" aside={<CreateSecret done={data.reload} />}>
-      <Loaded data={data}>{(list) => list && (
+      <Loaded data={data}>{(list) => (
         <Table
           caption="List of secrets" rows={list.secrets} id={(s) => s.id}
           columns={[

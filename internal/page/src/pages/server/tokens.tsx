@@ -20,11 +20,11 @@ import { showOnce } from './one-time-value'
 export function Tokens() {
   const reason = forbidden(listTokens)
   const cursor = route.value.query.get('cursor') ?? undefined
-  const data = useData(async (signal) => (reason ? null : await listTokens.in(selectedOrAll())({ limit: 100, cursor }, undefined, signal)), [reason, cursor], cursor ? 0 : 10000)
+  const data = useData(reason ? null : (signal) => listTokens.in(selectedOrAll())({ limit: 100, cursor }, undefined, signal), [reason, cursor], cursor ? 0 : 10000)
   if (reason) return <Panel title="Tokens"><p class="dim">{reason}</p></Panel>
   return (
     <Panel title="Tokens" aside={<CreateToken done={data.reload} />}>
-      <Loaded data={data}>{(list) => list && (
+      <Loaded data={data}>{(list) => (
         <>
           <Table
             caption="List of tokens" rows={list.tokens} id={(t) => t.id}

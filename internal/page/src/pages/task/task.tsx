@@ -25,7 +25,7 @@ import { frozen } from '../../state/settings'
 // Task shows one task: why it has not been sent, its request, and its history.
 export function Task({ name }: { name: string }) {
   const last = useRef<{ read: TaskRead; turn: number } | null>(null)
-  const data = useData(async (signal) => {
+  const data = useData(!name ? null : async (signal) => {
     const known = last.current
     // A task that has ended rarely changes: it is read every fifth time.
     if (known && (frozen.peek() || (known.read.task.finished_at && ++known.turn % 5 !== 0))) return known.read
@@ -34,8 +34,8 @@ export function Task({ name }: { name: string }) {
     return read
   }, [name], 2000)
   const reload = () => ((last.current = null), data.reload())
-  if (data.problem?.status === 404) return <Missing name={name} />
   if (!name) return <><Head title="Task" /><Empty title="No task is selected."><a href={link('tasks')}>Open Tasks</a> and select one.</Empty></>
+  if (data.problem?.status === 404) return <Missing name={name} />
   return (
     <>
       <Head title={name} about={data.value && <State of={data.value.task.state} reason={stateReason(data.value.task)} />}>

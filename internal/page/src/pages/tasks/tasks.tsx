@@ -63,7 +63,7 @@ function Views() {
 // States has a tab for each state, with the number of its tasks if no other filter is set.
 function States({ filter: { state, queue, ...rest } }: { filter: Filter }) {
   const other = selects(rest)
-  const queues = useData(async (signal) => (other ? null : await allQueues(signal)), [other], 10000)
+  const queues = useData(other ? null : allQueues, [other], 10000)
   const counts = other || !queues.value?.complete ? null : queues.value.queues.filter((q) => !queue || q.name === queue).map((q) => q.counts)
   const of = (s: string) => (counts && s !== 'held' ? ' ' + count(counts.reduce((n, c) => n + c[s as 'dead'], 0)) : '')
   const at = state?.join() ?? ''
@@ -135,10 +135,7 @@ export function Tasks(_: { name: string }) {
 async function page(filter: Filter, order: string, from: string | undefined, signal: AbortSignal): Promise<Pages<Task> & { read: number }> {
   const compare = orders[order]?.[1]
   const ended = order === 'ended' ? { order } as const : {}
-  const pages = await readPages(compare ? sorted : pageSize, from, async (limit, cursor) => {
-    const { tasks, next_cursor } = await listTasks({ ...query(filter), ...ended, limit, cursor }, undefined, signal)
-    return { items: tasks, next: next_cursor }
-  })
+  const pages = await readPages('tasks', compare ? sorted : pageSize, from, (page) => listTasks({ ...query(filter), ...ended, ...page }, undefined, signal))
   const read = pages.items.length
   return compare ? { next: pages.next, items: pages.items.sort(compare).slice(0, 2 * pageSize), read } : { ...pages, read }
 }

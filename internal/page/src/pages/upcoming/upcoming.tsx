@@ -7,6 +7,7 @@ import { full, millis, parts } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { ChangeByFilter } from '../../parts/change-by-filter'
+import { FilterForm, Parameter } from '../../parts/filters'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
@@ -34,10 +35,10 @@ export function Upcoming(_: { name: string }) {
       <Head title="Upcoming" about="The chart counts the tasks that wait, by due time. The list below also has the instants of schedules.">
         {Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ span: key, from: undefined, to: undefined })}>{name}</button>)}
       </Head>
-      <form class="filters" role="search" aria-label="Filter" onSubmit={(e) => e.preventDefault()}>
-        <label class="field"><span>Queue</span><input data-search type="search" placeholder="any" value={queue} spellcheck={false} autocomplete="off" onChange={(e) => setQuery({ queue: e.currentTarget.value.trim() })} /></label>
+      <FilterForm>
+        <Parameter name="queue" label="Queue" hint="any" main />
         <label><input type="checkbox" checked={query.has('retries')} onChange={(e) => setQuery({ retries: e.currentTarget.checked ? '1' : undefined })} /> Only attempts after a failure</label>
-      </form>
+      </FilterForm>
       <Panel title={title}>
         <Loaded data={counts}>{(due) => <><Overdue due={due} queue={queue} /><Timeline due={due} from={query.get('from')} to={query.get('to')} /></>}</Loaded>
       </Panel>

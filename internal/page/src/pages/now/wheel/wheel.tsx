@@ -1,6 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals'
-import { memo } from './memo'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Live } from '../../../api/openapi.gen'
 import { count, plural, short } from '../../../format/number'
 import { full, span } from '../../../format/time'
@@ -68,7 +67,11 @@ export function Wheel({ data, live }: WheelProps) {
 }
 
 // Slots draws one ring. It is drawn again only when its counts changed.
-const Slots = memo(function Slots({ ring, n, nearUntil }: { ring: Ring; n: number; nearUntil: number }) {
+function Slots({ ring, n, nearUntil }: { ring: Ring; n: number; nearUntil: number }) {
+  return useMemo(() => drawSlots(ring, n, nearUntil), [ring, n, nearUntil])
+}
+
+function drawSlots(ring: Ring, n: number, nearUntil: number) {
   const most = Math.max(...ring.counts, 1)
   const [inner, outside] = radii(n)
   return (
@@ -89,7 +92,7 @@ const Slots = memo(function Slots({ ring, n, nearUntil }: { ring: Ring; n: numbe
       </g>
     </>
   )
-})
+}
 
 // turn rotates the rings until it is stopped, and hides the slots that are over. The
 // slow rings move once a second.
