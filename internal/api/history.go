@@ -33,7 +33,11 @@ func (s *Server) history(w http.ResponseWriter, r *request) error {
 	q.Namespace = r.oneOrAll()
 	minute, step := task.Millis(history.Minute/time.Millisecond), task.Millis(q.Step/time.Millisecond)
 	if since := r.since(); from < since { // the figures before the part of its creation are those of a deleted namespace
-		q.From = since - since%min(step, hour)
+		unit := minute
+		if step >= hour {
+			unit = hour
+		}
+		q.From = since - since%unit
 		from = q.From - q.From%step
 	}
 	q.From, q.Until = max(q.From, history.Expired(true, now)), min(until, now+minute) // without the parts of steps that cannot exist

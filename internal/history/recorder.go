@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +33,7 @@ func Expired(hour bool, now task.Millis) task.Millis {
 	if hour {
 		return now.Add(-KeepHour - Hour)
 	}
-	return now.Add(-KeepMinute - Hour)
+	return start(now.Add(-KeepMinute-Hour), Hour) // whole hours, so that a sum has all minutes
 }
 
 // Store is the part of a store that has the history.
@@ -205,38 +204,36 @@ func (r *Recorder) sum(ctx context.Context, s Store, now task.Millis) error {
 	}
 	whole := present.Add(Hour - KeepMinute)  // the minutes of earlier hours may have expired
 	if r.summed == 0 || r.summed > present { // the last sum may be from before a long downtime
-		first := present.Add(-KeepHour)
-		sums, err := s.History(ctx, true, first, present)
-		for _, p := range sums {
-			first = max(first, p.At.Add(Hour))
-		}
-		minutes, err2 := s.History(ctx, false, first, present)
-		if err := errors.Join(err, err2); err != nil {
+		sums, err := s.History(ctx, true, present.Add(-KeepHour), present)
+		if err != nil {
 			return err
 		}
-		r.summed = present
-		for _, p := range minutes {
-			r.summed = min(r.summed, start(p.At, Hour))
+		r.summed = present.Add(-KeepHour)
+		for _, p := range sums {
+			r.summed = max(r.summed, p.At.Add(Hour))
 		}
 	}
 	if again := r.summed.Add(-Hour); again >= whole {
 		r.summed = again
 	}
-	var sums []Part // in one write, because that removes minutes, also of an hour that has no sum yet
-	for at := r.summed; at < present; at = at.Add(Hour) {
-		minutes, err := s.History(ctx, false, at, at.Add(Hour))
-		if err != nil {
-			return err
-		}
-		all := byQueue{}
-		for _, p := range minutes {
-			if part, err := decode(p.Data); err == nil {
-				all.add(part)
-			}
-		}
-		if len(all) == 0 {
+	minutes, err := s.History(ctx, false, r.summed, present)
+	if err != nil {
+		return err
+	}
+	hours := map[task.Millis]byQueue{}
+	for _, p := range minutes {
+		part, err := decode(p.Data)
+		if err != nil || len(part) == 0 {
 			continue
 		}
+		at := start(p.At, Hour)
+		if hours[at] == nil {
+			hours[at] = byQueue{}
+		}
+		hours[at].add(part)
+	}
+	var sums []Part // in one write, because that removes minutes, also of an hour that has no sum yet
+	for at, all := range hours {
 		rank := func(k task.QueueKey) uint64 { return all[k].Attempts() }
 		sums = append(sums, Part{Hour: true, At: at, Data: all.trim(rank).encode()})
 	}

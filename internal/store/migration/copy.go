@@ -78,7 +78,7 @@ func (m *Migration) copyAudit(ctx context.Context) error {
 func (m *Migration) copyHistory(ctx context.Context) error {
 	now := task.CeilMillis(m.To.Now())
 	for _, hours := range []bool{true, false} {
-		parts, err := m.From.History(ctx, hours, history.Expired(hours, now), now)
+		parts, err := m.From.History(ctx, hours, history.Expired(true, now), now) // also minutes without a sum
 		for some := range slices.Chunk(parts, editSize) {
 			if err == nil {
 				err = m.To.Remember(ctx, now, some)
