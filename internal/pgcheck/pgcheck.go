@@ -174,19 +174,14 @@ func (r *report) held(rows pgx.Rows, err error, check, nothing string, bound tim
 	if err != nil {
 		return err
 	}
-	n := 0
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
-		var text string
-		var age *time.Duration // nil: of another user
-		switch err = row.Scan(&text, &age); {
-		case err != nil:
-		case age == nil:
+	n, text, age := 0, "", (*time.Duration)(nil) // nil: of another user
+	_, err = pgx.ForEachRow(rows, []any{&text, &age}, func() error {
+		if n++; age == nil {
 			r.add(check, true, "%s, for an unknown time%s", text, seeAll)
-		default:
+		} else {
 			r.add(check, *age < bound, "%s, for %v%s", text, age.Round(time.Millisecond), unless(*age < bound, ": "+remedy))
 		}
-		n++
-		return none, err
+		return nil
 	})
 	if err == nil && n == 0 {
 		r.add(check, true, "%s", nothing)
@@ -208,14 +203,12 @@ func (r *report) vacuum() error {
 	if err != nil {
 		return err
 	}
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
-		var table, last string
-		var live, dead int64
-		if err = row.Scan(&table, &live, &dead, &last); err == nil {
-			ok := dead < 1_000_000 || dead < live
-			r.add("vacuum", ok, "%s has %d rows and %d dead ones, last vacuum %s%s", table, live, dead, last, unless(ok, ": see snapshot; otherwise raise autovacuum_vacuum_cost_limit"))
-		}
-		return none, err
+	var table, last string
+	var live, dead int64
+	_, err = pgx.ForEachRow(rows, []any{&table, &live, &dead, &last}, func() error {
+		ok := dead < 1_000_000 || dead < live
+		r.add("vacuum", ok, "%s has %d rows and %d dead ones, last vacuum %s%s", table, live, dead, last, unless(ok, ": see snapshot; otherwise raise autovacuum_vacuum_cost_limit"))
+		return nil
 	})
 	return err
 }

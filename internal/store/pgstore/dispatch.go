@@ -32,7 +32,7 @@ const (
 	lookAtAll = 5 * time.Minute
 	restAfter = 30 * time.Second // without work: a claim has ended by then, or has failed
 
-	// A task may expire while a statement ends it. The statement of a claim ends before its lease.
+	// A record can be old when its task ends. A claim is usually visible before its lease ends.
 	lateRecord, lateLease = 2 * statementEnds, statementEnds / 2
 )
 

@@ -43,13 +43,8 @@ func (s *Store) sendAll(ctx context.Context) {
 		select {
 		case first := <-s.listeners.out:
 			seen := map[string]bool{first: true}
-			for more := true; more; {
-				select {
-				case m := <-s.listeners.out:
-					seen[m] = true
-				default:
-					more = false
-				}
+			for range len(s.listeners.out) { // no other goroutine receives
+				seen[<-s.listeners.out] = true
 			}
 			err := within(ctx, func(ctx context.Context) error {
 				_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, m), set_config('synchronous_commit', 'off', true) FROM unnest($2::text[]) m", s.channel, slices.Sorted(maps.Keys(seen)))

@@ -173,22 +173,29 @@ func (m *medium) Write(ctx context.Context, decided []*step) error {
 	if decided[0].Kind != store.Change {
 		m.worked()
 	}
-	extensions, others := split(decided)
+	var extensions, alone, others []*step
+	for _, st := range decided {
+		switch {
+		case st.Kind == store.Extension && st.Old.Pending == nil:
+			extensions = append(extensions, st)
+		case !m.foreign && st.Kind == store.Change && st.Old.Task == nil && m.met.Has(st.Key):
+			alone = append(alone, st)
+		default:
+			others = append(others, st)
+		}
+	}
 	if err := m.extend(ctx, extensions); err != nil {
 		return err
+	}
+	for _, st := range alone {
+		if err := m.writeSteps(ctx, []*step{st}, m.writeAlone); err != nil {
+			return err
+		}
 	}
 	if m.foreign {
 		return m.writeSteps(ctx, others, m.write)
 	}
-	var free []*step
-	for _, st := range others {
-		if st.Kind != store.Change || st.Old.Task != nil || !m.met.Has(st.Key) {
-			free = append(free, st)
-		} else if err := m.writeSteps(ctx, []*step{st}, m.writeAlone); err != nil {
-			return err
-		}
-	}
-	return m.writeSteps(ctx, free, m.together.Do)
+	return m.writeSteps(ctx, others, m.together.Do)
 }
 
 // writeAlone writes rows if the name of one may be locked. Few calls do that at a time,
@@ -264,18 +271,6 @@ func (m *medium) end(ctx context.Context, steps []*step, endings []ending) {
 		m.claimed.Drop(st.Key)
 		st.End(e, sqltask.Record{}, false)
 	}
-}
-
-// split returns the extensions among steps, and the others.
-func split(steps []*step) (extensions, others []*step) {
-	for _, st := range steps {
-		if st.Kind == store.Extension && st.Old.Pending == nil {
-			extensions = append(extensions, st)
-		} else {
-			others = append(others, st)
-		}
-	}
-	return extensions, others
 }
 
 // kept records that st was written.

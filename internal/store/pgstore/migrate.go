@@ -10,11 +10,14 @@ import (
 	"github.com/foliot/foliot/internal/store/sqltask"
 )
 
-// files has the SQL that makes each format of the tables from the one before, and the
-// SQL functions of the newest one. Each file with a number writes it to meta.
-//
-//go:embed schema/*.sql
-var files embed.FS
+// files has the SQL that makes each format of the tables from the one before, which writes its
+// number to meta, and functionsSQL that of the SQL functions of the newest format.
+var (
+	//go:embed schema/0*.sql
+	files embed.FS
+	//go:embed schema/functions.sql
+	functionsSQL string
+)
 
 // Format is the number of the newest file.
 const Format = 1
@@ -66,11 +69,7 @@ const target = `SELECT quote_ident(CASE
 
 // missing returns the SQL that makes the newest tables.
 func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err error) {
-	functions, err := files.ReadFile("schema/functions.sql")
-	if err != nil {
-		return "", err
-	}
-	version := fmt.Sprintf("functions %x", sqltask.Hash(string(functions))) // they change without a new format
+	version := fmt.Sprintf("functions %x", sqltask.Hash(functionsSQL)) // they change without a new format
 	isNew, hasTables, from := false, false, 0
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NULL, to_regclass($1 || '.meta') IS NOT NULL FROM pg_advisory_xact_lock(hashtext('foliot migrate'))", schema).Scan(&isNew, &hasTables); err != nil {
 		return "", err
@@ -87,18 +86,14 @@ func missing(ctx context.Context, tx pgx.Tx, schema string) (sql string, err err
 		sql = "CREATE SCHEMA " + schema + ";\n"
 	}
 	sql += "SET LOCAL search_path = " + schema + ", pg_temp;\n" // last, or temporary tables would hide those of the functions
-	names := []string{}
 	for n := from + 1; n <= Format; n++ {
-		names = append(names, fmt.Sprintf("%04d", n))
-	}
-	for _, name := range append(names, "functions") {
-		text, err := files.ReadFile("schema/" + name + ".sql")
+		text, err := files.ReadFile(fmt.Sprintf("schema/%04d.sql", n))
 		if err != nil {
 			return "", err
 		}
 		sql += string(text)
 	}
-	return sql + "\nCOMMENT ON FUNCTION refuse(text, text) IS '" + version + "';\n", nil
+	return sql + functionsSQL + "\nCOMMENT ON FUNCTION refuse(text, text) IS '" + version + "';\n", nil
 }
 
 // wrongFormat is the error for tables of another format.

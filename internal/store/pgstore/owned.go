@@ -48,16 +48,6 @@ func numbersOf(owned []*membership.Owned) []int16 {
 	return numbers
 }
 
-// owner returns the owner id that a step of a shard must find, nil if this process
-// shares the store with no other.
-func (s *Store) owner(n int16) *string {
-	id := s.member.Owner(int(n))
-	if id == "" {
-		return nil
-	}
-	return &id
-}
-
 // prepare reads the first task of each lane in shards that this process has acquired. If
 // ctx ends before, the read goes on, because a new one can last as long, and the next call
 // waits for it.

@@ -3,7 +3,7 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +16,7 @@ var _ store.PermitStore = (*Store)(nil)
 // Permit implements store.PermitStore, and notifies the processes that should ask
 // again. A message can get lost: they ask a little later anyway.
 func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.PermitReply {
-	replies, _ := store.Call(ctx, &s.calls, func() ([]store.PermitReply, error) {
+	replies, err := store.Call(ctx, &s.calls, func() ([]store.PermitReply, error) {
 		replies := make([]store.PermitReply, len(asks))
 		for i, a := range asks {
 			var hints []string
@@ -35,11 +35,8 @@ func (s *Store) Permit(ctx context.Context, asks []store.PermitAsk) []store.Perm
 		}
 		return replies, nil
 	})
-	if replies == nil {
-		replies = make([]store.PermitReply, len(asks))
-		for i := range replies {
-			replies[i].Err = errors.Join(ctx.Err(), s.Standing().Err)
-		}
+	if err != nil {
+		replies = slices.Repeat([]store.PermitReply{{Err: err}}, len(asks))
 	}
 	return replies
 }

@@ -217,15 +217,6 @@ func (s *Store) foldAll(ctx context.Context) {
 	}
 }
 
-// lastPoll returns the snapshot of the last poll.
-func (s *Store) lastPoll(ctx context.Context) (last string, err error) {
-	if err = s.polling.Acquire(ctx, 1); err == nil {
-		last = s.last
-		s.polling.Release(1)
-	}
-	return last, err
-}
-
 // sumsOfStates adds up the counts of each state.
 var sumsOfStates = func() (sums string) {
 	for s := range (task.Counts{}).States {
@@ -255,10 +246,11 @@ WITH read AS (
 // before has deleted, because their dead rows can be many.
 func (s *Store) fold(ctx context.Context) error {
 	before := s.folded.Load()
-	last, err := s.lastPoll(ctx)
-	if err != nil {
+	if err := s.polling.Acquire(ctx, 1); err != nil {
 		return err
 	}
+	last := s.last // the snapshot of the last poll
+	s.polling.Release(1)
 	var shards []int16
 	var owners []string
 	for _, o := range s.member.Owned() {

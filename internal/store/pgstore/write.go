@@ -35,8 +35,8 @@ func (m *medium) rowsOf(steps []*step) (rows []sqltask.Row) {
 	for _, st := range steps {
 		r := sqltask.Of(st.Key, &st.Old, st.Decision.Task, m.shards)
 		r.Earliest = int64(kernel.Earliest(st.Kind, st.Old.Task, m.At))
-		if st.Kind.Begins() {
-			r.Owner = m.owner(r.Shard)
+		if owner := m.member.Owner(int(r.Shard)); owner != "" && st.Kind.Begins() { // "": no other process shares the store
+			r.Owner = &owner
 		}
 		st.Extra.after = sqltask.Record{Stamp: r.Stamp, Inline: sqltask.InlineOf(&st.Old, st.Decision.Task)}
 		rows = append(rows, r)

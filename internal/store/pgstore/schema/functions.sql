@@ -13,7 +13,7 @@ BEGIN
 	RAISE EXCEPTION USING ERRCODE = code, MESSAGE = message;
 END $$;
 
--- hash is the function hash of package pgstore.
+-- hash is the function Hash of package sqltask.
 CREATE OR REPLACE FUNCTION hash(value text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
 	RETURN ('x' || encode(substr(sha256(convert_to(value, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint;
