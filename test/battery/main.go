@@ -85,7 +85,7 @@ var postgresScenarios = []scenario{
 	{"postgres-transactions", "-transactions of users over 50 names, in Go and in SQL, with rollbacks and kills of clients and of PostgreSQL: delivered is committed", postgres.Transactions},
 	{"postgres-cancels", "a tenth as many cancels in transactions at due ±5 ms: none delivered after the commit", postgres.Cancels},
 	{"postgres-locks", "a transaction of a user that locks 1,000 due tasks: how late others are", postgres.Locks},
-	{"postgres-standing", "-standing tasks in 5,000 lanes, and a tenth as many overdue in one, at least 100,000: how late others are", postgres.Standing},
+	{"postgres-standing", "-standing tasks in 5,000 lanes, and a tenth as many overdue in one, at least 200,000: how late others are", postgres.Standing},
 	{"postgres-idle", "nodes without work: WAL and statements; without notifications: how late tasks are", postgres.Idle},
 	{"postgres-dump", "pg_dump under load, restored elsewhere: none is missing", postgres.Dump},
 }

@@ -61,7 +61,7 @@ func Standing(ctx context.Context, t *harness.Run) {
 	s := start(ctx, t, "shared_buffers=512MB", "max_wal_size=4GB")
 	n := t.PrepareNodes(".", 2, s.URL())
 	fast := n.StartFast("127.0.0.1:0")
-	standing, overdue := t.Options.Standing, max(t.Options.Standing/10, 100_000) // more than are delivered meanwhile
+	standing, overdue := t.Options.Standing, max(t.Options.Standing/10, 200_000) // more than are delivered meanwhile
 	counted := func() {
 		for psql(ctx, s, "SELECT count(*) > 500 FROM news") != "f" {
 			harness.Pause(ctx, time.Second)
