@@ -26,7 +26,7 @@ type Filter struct {
 	// EndedBefore is an exclusive bound too: FinishedAt is before this.
 	EndedBefore time.Time
 	Destination string // host:port, or kind/ and the name of a kind
-	Contains    string // a part of their names, in upper or lower case
+	Contains    string // words that their names contain, such as "order 42", in upper or lower case
 	// All must be set to call CancelMatching, RetryMatching or MoveMatching
 	// without any of these fields. Tasks.List and Tasks.Page ignore it.
 	All bool

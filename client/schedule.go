@@ -108,6 +108,7 @@ type Schedule struct {
 	State       ScheduleState
 	Words       string    // its rule as a sentence
 	NextAt      time.Time // the next instant; zero: it is paused, or has ended
+	Held        string    // why an active schedule sends no request at NextAt, as UpcomingItem.Held; "": it does
 	LastAt      time.Time // the last instant of its present rule that created a task, or waits to; zero: none
 	PausedAt    time.Time
 	Runs        int64            // number of instants that created a task, including one that waits

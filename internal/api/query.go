@@ -58,7 +58,7 @@ var (
 		{name: "ended_after", about: "Only tasks that have ended, with a finished_at after this time.", format: "date-time"},
 		{name: "ended_before", about: "Only tasks that have ended, with a finished_at before this time.", format: "date-time"},
 		{name: "destination", about: "Only tasks for this destination: host:port, or kind/ and the name of a kind."},
-		{name: "contains", about: "Only tasks whose names contain this, in upper or lower case."},
+		{name: "contains", about: "Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each."},
 	}
 	labelParam     = param{name: "label", about: "Only tasks or schedules with all of these labels, each as key=value.", repeated: true}
 	queueParam     = param{name: "queue", about: "Only tasks of this queue."}
@@ -135,7 +135,7 @@ func (p *param) check(value string) error {
 	case prefixParam.name:
 		return task.ValidateRecordName(p.name, value)
 	case "target", "by", "destination", "contains":
-		if value == "" {
+		if strings.TrimSpace(value) == "" {
 			return refuse("bad_parameter", p.name, "must not be empty: leave it out")
 		}
 	}
@@ -197,7 +197,7 @@ type listFilter struct {
 
 func (r *request) filter() (f listFilter, err error) {
 	q := r.query
-	f.Filter = task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix"), Destination: q.Get("destination"), Contains: strings.ToLower(q.Get("contains"))}
+	f.Filter = task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule"), Prefix: q.Get("prefix"), Destination: q.Get("destination"), Contains: strings.Fields(strings.ToLower(q.Get("contains")))}
 	f.states(q.Values["state"])
 	q.bound(&f.Filter)
 	f.Labels, err = q.labels()

@@ -227,6 +227,7 @@ func TestHeldTasksAreFound(t *testing.T) {
 	for filter, want := range map[string]string{
 		"state=held": "b1:held", "state=held&queue=a": "", "state=scheduled": "a1:scheduled b1:held b2:scheduled", "state=held&state=scheduled": "a1:scheduled b1:held b2:scheduled",
 		"state=held&state=cancelled": "b1:held b3:cancelled", "reason=cancelled": "b3:cancelled", "reason=expired": "",
+		"contains=1": "a1:scheduled b1:held", "contains=B%203": "b3:cancelled", "contains=b%204": "",
 	} {
 		page := decoded[api.TaskList](s.do("GET", "/v1/tasks?"+filter, ""), 200)
 		var got []string
@@ -237,6 +238,7 @@ func TestHeldTasksAreFound(t *testing.T) {
 			t.Errorf("%s: %v, want %s", filter, got, want)
 		}
 	}
+	s.do("POST", "/v1/tasks/cancel?contains=%20", "").problem(400, "bad_parameter", "contains")
 	done := decoded[wire.BulkReply](s.do("POST", "/v1/tasks/cancel?state=held", ""), 200)
 	if done.Changed != 1 || s.record("b1").State != task.Cancelled || s.record("a1").State != task.Scheduled || s.record("b2").State != task.Scheduled {
 		t.Errorf("%+v", done)

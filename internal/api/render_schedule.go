@@ -12,14 +12,14 @@ import (
 )
 
 func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) error {
-	shown := r.showSchedule(t.WithoutBody())
+	shown := r.showSchedule(s.now(), t.WithoutBody())
 	shown.Durability = s.durability(r)
 	return s.replyRecord(w, r, status, shown, t.ETag())
 }
 
 // showSchedule returns t as the caller may see it, with its body if it is
 // loaded.
-func (c *caller) showSchedule(t *task.Task) wire.Schedule {
+func (c *caller) showSchedule(now task.Millis, t *task.Task) wire.Schedule {
 	r := t.Recur
 	shown := wire.Schedule{
 		ScheduleInput: wire.ScheduleInput{ScheduleRule: showRule(&r.Rule)},
@@ -34,6 +34,9 @@ func (c *caller) showSchedule(t *task.Task) wire.Schedule {
 	shown.Hidden = c.blind()
 	if !r.Paused {
 		shown.NextAt = showOptional(r.Next)
+	}
+	if shown.State == "active" {
+		shown.Held = (&comingItem{record: t, due: r.Next}).held(c.settings, now)
 	}
 	if n := len(r.Fired); n > 0 {
 		shown.LastAt = showTime(r.Fired[n-1].Until)

@@ -31,7 +31,7 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 	return s.writeItems(w, "schedules", len(listing.Tasks), func(i int) any {
 		t := listing.Tasks[i]
 		listing.Tasks[i] = nil
-		return r.showSchedule(t)
+		return r.showSchedule(s.now(), t)
 	}, cursor(nameCursor, strings.TrimPrefix(listing.Next, "@")))
 }
 
@@ -40,7 +40,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.replyRecord(w, r, http.StatusOK, r.showSchedule(t), t.ETag())
+	return s.replyRecord(w, r, http.StatusOK, r.showSchedule(s.now(), t), t.ETag())
 }
 
 // schedule returns the schedule in the path of r, with the body of its tasks.

@@ -318,7 +318,7 @@ func FuzzSchedule(f *testing.F) {
 		var first, second map[string]json.RawMessage
 		fatal.If(t, json.Unmarshal(shown, &first))
 		said := maps.Clone(first)
-		for _, field := range strings.Fields("id state words next_at last_at paused_at runs waiting_at last_skipped problem body_size version created_at changed_at changed_action") {
+		for _, field := range strings.Fields("id state words next_at last_at paused_at runs waiting_at last_skipped problem held body_size version created_at changed_at changed_action") {
 			delete(said, field)
 		}
 		var again bytes.Buffer

@@ -87,7 +87,20 @@ func TestUpcomingMergesTasksAndInstants(t *testing.T) {
 	if got := dues(s.upcoming("?until=30s")); got != "10 a pause, 20 @s pause, 25 b, 30 c" {
 		t.Errorf("a pause of 25 s: %s", got)
 	}
+	held := func(schedule string) string {
+		return decoded[wire.Schedule](s.do("GET", "/v1/schedules/"+schedule, ""), 200).Held
+	}
+	if held("s") != "pause" || held("p") != "" {
+		t.Errorf("with the pause, s is held by %q, and p, which is paused, by %q", held("s"), held("p"))
+	}
+	s.do("POST", "/v1/queues/mail/pause", `{"until": "2030-01-02T03:04:25Z"}`).want(200, nil)
+	if held("s") != "" {
+		t.Errorf("a pause that ends at the next instant holds it by %q", held("s"))
+	}
 	s.do("PUT", "/v1/namespaces/default", `{"suspended": true}`).want(201, nil)
+	if held("s") != "suspended" {
+		t.Errorf("suspended, s is held by %q", held("s"))
+	}
 	if got := dues(s.upcoming("?until=25s")); got != "10 a suspended, 20 @s suspended, 25 b suspended" {
 		t.Errorf("suspended: %s", got)
 	}

@@ -17,12 +17,12 @@ type Filter struct {
 	// Exclusive bounds of the end of a task that has ended; zero means no bound.
 	EndedAfter, EndedBefore Millis
 
-	EnteredBefore Millis // exclusive bound of the time at which the task entered its queue; zero means no bound
-	Reason        string // the reason why the task is dead, expired or cancelled
-	Schedule      string // the schedule that made the task
-	Prefix        string // the beginning of the name, in the form of ValidateRecordName
-	Contains      string // a part of the name, in lower case
-	Destination   string // that of the request
+	EnteredBefore Millis   // exclusive bound of the time at which the task entered its queue; zero means no bound
+	Reason        string   // the reason why the task is dead, expired or cancelled
+	Schedule      string   // the schedule that made the task
+	Prefix        string   // the beginning of the name, in the form of ValidateRecordName
+	Destination   string   // that of the request
+	Contains      []string // parts of the name, in lower case
 }
 
 // Match reports whether f selects t.
@@ -41,9 +41,13 @@ func (f *Filter) Match(t *Task) bool {
 		f.Destination != "" && t.Request.Destination != f.Destination,
 		f.Reason != "" && t.EndReason() != f.Reason,
 		f.Schedule != "" && !isOccurrenceOf(f.Schedule, t.Name),
-		!strings.HasPrefix(t.Name, f.Prefix),
-		f.Contains != "" && !strings.Contains(strings.ToLower(t.Name), f.Contains):
+		!strings.HasPrefix(t.Name, f.Prefix):
 		return false
+	}
+	for _, part := range f.Contains {
+		if !strings.Contains(strings.ToLower(t.Name), part) {
+			return false
+		}
 	}
 	for k, v := range f.Labels {
 		if got, ok := t.Labels[k]; !ok || got != v {
@@ -59,7 +63,7 @@ func isOccurrenceOf(schedule, name string) bool {
 }
 
 // NeedsName reports whether f tests the name of a task.
-func (f *Filter) NeedsName() bool { return f.Schedule != "" || f.Prefix != "" || f.Contains != "" }
+func (f *Filter) NeedsName() bool { return f.Schedule != "" || f.Prefix != "" || len(f.Contains) > 0 }
 
 // Narrow returns p restricted to the names that f can select: the occurrences
 // of a schedule have adjacent names, and so have names with the same beginning.

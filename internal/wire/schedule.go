@@ -57,6 +57,7 @@ type Schedule struct {
 	State       string           `json:"state" enum:"active,paused,ended" doc:"ended: the rule has no further instant."`
 	Words       string           `json:"words" doc:"The rule as an English sentence."`
 	NextAt      string           `json:"next_at,omitempty" format:"date-time" doc:"The next instant. Absent if the schedule is paused or has ended."`
+	Held        string           `json:"held,omitempty" enum:"suspended,purge,pause" doc:"Why an active schedule sends no request at next_at: its namespace is suspended, or its queue is being purged or is paused."`
 	LastAt      string           `json:"last_at,omitempty" format:"date-time" doc:"The last instant of the present rule that created a task, or waits."`
 	PausedAt    string           `json:"paused_at,omitempty" format:"date-time"`
 	WaitingAt   string           `json:"waiting_at,omitempty" format:"date-time" doc:"The instant that waits for the end of earlier tasks (buffer_one)."`

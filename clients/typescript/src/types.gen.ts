@@ -320,6 +320,8 @@ export interface Schedule {
   etag?: string
   /** The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule. */
   every?: string
+  /** Why an active schedule sends no request at next_at: its namespace is suspended, or its queue is being purged or is paused. */
+  held?: "suspended" | "purge" | "pause"
   /** true: the namespace hides the body and the headers from this token. */
   hidden?: boolean
   /** New when the schedule is created; changes keep it. */
@@ -703,7 +705,7 @@ export interface WorkPatch {
 export interface CancelTasksQuery {
   /** true: change all tasks, without a filter. */
   all?: boolean
-  /** Only tasks whose names contain this, in upper or lower case. */
+  /** Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each. */
   contains?: string
   /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
   destination?: string
@@ -757,7 +759,7 @@ export interface ListSchedulesQuery {
 }
 
 export interface ListTasksQuery {
-  /** Only tasks whose names contain this, in upper or lower case. */
+  /** Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each. */
   contains?: string
   /** next_cursor of the page before. Use the same filters. */
   cursor?: string
@@ -807,7 +809,7 @@ export interface ListUpcomingQuery {
 export interface MoveTasksQuery {
   /** true: change all tasks, without a filter. */
   all?: boolean
-  /** Only tasks whose names contain this, in upper or lower case. */
+  /** Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each. */
   contains?: string
   /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
   destination?: string
@@ -870,7 +872,7 @@ export interface PurgeQueueQuery {
 export interface RetryTasksQuery {
   /** true: change all tasks, without a filter. */
   all?: boolean
-  /** Only tasks whose names contain this, in upper or lower case. */
+  /** Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each. */
   contains?: string
   /** Only tasks for this destination: host:port, or kind/ and the name of a kind. */
   destination?: string

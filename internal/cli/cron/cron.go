@@ -58,6 +58,9 @@ func scheduleState(s *client.Schedule) string {
 	if s.Problem != "" {
 		return "stuck"
 	}
+	if s.Held != "" {
+		return "held"
+	}
 	return string(s.State)
 }
 

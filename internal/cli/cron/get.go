@@ -61,6 +61,7 @@ func describeSchedule(s *client.Schedule) (r console.Rows) {
 	r.Add("id", s.ID)
 	r.Add("state", scheduleState(s))
 	r.Add("problem", s.Problem)
+	r.Add("held by", s.Held)
 	r.Add("rule", ruleWords(&s.ScheduleSpec))
 	r.Add("fires", s.Words)
 	r.Add("next", wording.InstantOr(s.NextAt, ""))

@@ -22,7 +22,7 @@ type Filter struct {
 	EndedAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks that have ended, after this time: 2030-01-02T15:04:05Z, a local time (00:00), or a duration from now (-1h)."`
 	EndedBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks that have ended, before this time."`
 	Destination string   `group:"filter" placeholder:"HOST:PORT" help:"Only tasks for this destination: host:port, or kind/ and the name of a kind."`
-	Contains    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names contain this, in upper or lower case."`
+	Contains    string   `group:"filter" placeholder:"TEXT" help:"Only tasks whose names contain this, in upper or lower case. Of several words, such as 'order 42', a name contains each."`
 }
 
 // Given reports whether any of the flags is set.

@@ -192,7 +192,7 @@ func (g *generator) filter() task.Filter {
 		f.Destination = "receiver.example:443"
 	}
 	if g.IntN(8) == 0 {
-		f.Contains = g.oneOf(universe.names)[1:]
+		f.Contains = []string{g.oneOf(universe.names)[1:]}
 	}
 	return f
 }

@@ -385,6 +385,8 @@ class Schedule(_Schedule, total=False):
     """The version of the record, for a condition. The client reads it from the header ETag, so records of a list have none."""
     every: str
     """The time between two instants, from 1s to 100 years in whole milliseconds. It counts from start, or from the creation of the schedule."""
+    held: Literal["suspended", "purge", "pause"]
+    """Why an active schedule sends no request at next_at: its namespace is suspended, or its queue is being purged or is paused."""
     hidden: bool
     """true: the namespace hides the body and the headers from this token."""
     jitter: str
@@ -784,7 +786,7 @@ class CancelTasksQuery(TypedDict, total=False):
     all: bool
     """true: change all tasks, without a filter."""
     contains: str
-    """Only tasks whose names contain this, in upper or lower case."""
+    """Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each."""
     destination: str
     """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     dry_run: bool
@@ -838,7 +840,7 @@ class ListSchedulesQuery(TypedDict, total=False):
 
 class ListTasksQuery(TypedDict, total=False):
     contains: str
-    """Only tasks whose names contain this, in upper or lower case."""
+    """Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each."""
     cursor: str
     """next_cursor of the page before. Use the same filters."""
     destination: str
@@ -888,7 +890,7 @@ class MoveTasksQuery(TypedDict, total=False):
     all: bool
     """true: change all tasks, without a filter."""
     contains: str
-    """Only tasks whose names contain this, in upper or lower case."""
+    """Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each."""
     destination: str
     """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     dry_run: bool
@@ -951,7 +953,7 @@ class RetryTasksQuery(TypedDict, total=False):
     all: bool
     """true: change all tasks, without a filter."""
     contains: str
-    """Only tasks whose names contain this, in upper or lower case."""
+    """Only tasks whose names contain this, in upper or lower case. Of several words, such as `order 42`, a name contains each."""
     destination: str
     """Only tasks for this destination: host:port, or kind/ and the name of a kind."""
     dry_run: bool

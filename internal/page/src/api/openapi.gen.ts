@@ -484,6 +484,7 @@ export interface Schedule {
   durability?: string
   end?: string
   every?: string
+  held?: "suspended" | "purge" | "pause"
   hidden?: boolean
   id: string
   jitter?: string
