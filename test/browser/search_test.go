@@ -64,4 +64,6 @@ func TestNewDataLeavesTheTextThatAUserTypes(t *testing.T) {
 		eval[bool](b, fmt.Sprintf(`(%[1]s.focus(), %[1]s.value = %[2]q, %[1]s.dispatchEvent(new Event('input', { bubbles: true })))`, search, c[0]))
 		b.await(c[1])
 	}
+	eval[bool](b, `(location.hash = '#/tasks?contains=first', true)`) // while the user is in the input
+	b.await(search + `.value === 'first'`)
 }

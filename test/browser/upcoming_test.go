@@ -42,10 +42,13 @@ func TestAnHourOfUpcomingShowsItsTasksAndInstants(t *testing.T) {
 	s := newSecured(t)
 	s.must("POST", "/v1/tasks", object{"name": "later", "delay": "3h", "http": object{"url": "http://127.0.0.1:1/"}}, nil)
 	s.must("PUT", "/v1/schedules/each", object{"cron": "59 * * * *", "task": object{"http": object{"url": "http://127.0.0.1:1/"}}}, nil)
-	b := open(t, s, s.token, viewports[0], "#/upcoming?span=day")
-	const row = `[...document.querySelectorAll('main tr')].find((e) => e.textContent.includes('tasks') && e.querySelector('a[href*="from="]'))`
+	s.must("POST", "/v1/queues/default/pause", object{}, nil)
+	b := open(t, s, s.token, viewports[0], "#/upcoming")
+	const row = `[...document.querySelectorAll('main tr')].find((e) => e.textContent.includes('1 task in default pause, 1 each in') && e.querySelector('a[href*="from="]'))`
 	b.await(row + ` !== undefined`)
 	eval[bool](b, `(`+row+`.querySelector('a[href*="from="]').click(), true)`)
 	b.await(`document.querySelector('main').textContent.includes('The selected time')`)
 	b.await(`['task/later', 'schedules/each'].every((at) => document.querySelector('main tbody a[href*="' + at + '"]'))`)
+	eval[bool](b, `(location.hash = '#/schedules/each', true)`)
+	b.await(`document.querySelector('main').innerText.includes('is paused: at the next instant, no request is sent.')`)
 }

@@ -45,19 +45,3 @@ function direct(text: string, name: string): string | undefined {
   }
   return undefined
 }
-
-// rounded returns the first number of a JSON text that a browser cannot hold
-// exactly, or undefined.
-export function rounded(text: string): string | undefined {
-  return text.match(token)?.find((t) => /^-?\d/.test(t) && decimal(t) !== decimal(String(Number(t))))
-}
-
-// decimal returns the exact value of a number with one spelling: 1.50 and 15e-1 are the
-// same. It returns other text, such as Infinity, as it is.
-function decimal(text: string): string {
-  const [, sign, whole, part = '', exponent = 0] = /^(-?)(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i.exec(text) ?? []
-  if (whole === undefined) return text
-  const digits = (whole + part).replace(/^0+/, '')
-  const short = digits.replace(/0+$/, '')
-  return sign! + short + (short && 'e' + (Number(exponent) - part.length + digits.length - short.length))
-}

@@ -74,10 +74,11 @@ const presets: Record<string, Record<string, () => number>> = {
 function Search({ of }: { of: Filter }) {
   const timer = useRef(0)
   const labelled = useRef(false) // by this input
+  const sent = useRef(false) // this input made the present address
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => () => clearTimeout(timer.current), [])
   useEffect(() => { // a link on the page has another filter
-    if (input.current === document.activeElement) return
+    if (sent.current) return void (sent.current = false)
     clearTimeout(timer.current)
     labelled.current = false
     input.current!.value = of.contains ?? ''
@@ -85,6 +86,7 @@ function Search({ of }: { of: Filter }) {
   const search = (text: string) => {
     clearTimeout(timer.current)
     timer.current = window.setTimeout(() => {
+      sent.current = true
       const labels = text.split(/,\s*/).filter((part) => /^[^=]+=/.test(part))
       setQuery({ cursor: undefined, contains: labels.length ? undefined : text.trim(), ...((labels.length || labelled.current) && { label: labels }) })
       labelled.current = labels.length > 0
@@ -99,13 +101,13 @@ function Search({ of }: { of: Filter }) {
 
 // Bound is an input for a bound of a time in the address, with the clocks of the zone that
 // the user selected.
-export function Bound({ name, label }: { name: string; label: string }) {
+export function Bound({ name, label, quick = presets[name] }: { name: string; label: string; quick?: Record<string, () => number> }) {
   const at = Date.parse(route.value.query.get(name) ?? '')
   const set = (next: number) => setQuery({ cursor: undefined, [name]: Number.isNaN(next) ? undefined : new Date(next).toISOString() })
   return (
     <div class="bound">
       <label class="field"><span>{label}</span><input type="datetime-local" step="1" value={Number.isNaN(at) ? '' : wall(at, zoneOf())} onChange={(e) => set(utcOf(e.currentTarget.value, zoneOf()))} /></label>
-      {presets[name] && <span class="actions">{Object.entries(presets[name]).map(([title, time]) => <button key={title} type="button" class="quiet" onClick={() => set(time())}>{title}</button>)}</span>}
+      {quick && <span class="actions">{Object.entries(quick).map(([title, time]) => <button key={title} type="button" class="quiet" onClick={() => set(time())}>{title}</button>)}</span>}
     </div>
   )
 }

@@ -11,23 +11,28 @@ export const newRequest: RequestText = {
 
 export const newBodies = [['none', 'none'], ['json', 'JSON'], ['text', 'text'], ['base64', 'bytes in base64']] as const
 
-const mark = '\u0000body'
+// marked stands in a body of a call for the JSON text of a form.
+export const marked = '\u0000body'
 
-// bodyWith returns the JSON text of a body that make returns for a task. A JSON body of
-// the task goes into it as the user wrote it.
+// withBody returns value as JSON, with text in place of marked: as the user wrote it, because
+// JSON.parse rounds large numbers.
+export function withBody<T>(value: T, text: string, indent = 0): T {
+  return JSON.stringify(value, null, indent).replace(JSON.stringify(marked), () => text) as unknown as T
+}
+
+// bodyWith returns the JSON text of a body that make returns for a task.
 export function bodyWith<T>(r: RequestText, make: (task: ScheduledTask) => T): T {
   const some = (text: string) => text.trim() || undefined
   const somePairs = (text: string, between: ':' | '=') => (text.trim() ? pairs(text, between) : undefined)
-  const text = JSON.stringify(make({
-    work: r.work ? { kind: r.work.trim(), args: r.kind === 'json' ? mark : undefined } : undefined,
+  return withBody(make({
+    work: r.work ? { kind: r.work.trim(), args: r.kind === 'json' ? marked : undefined } : undefined,
     http: r.work ? undefined : {
       url: r.url.trim(), method: r.method as 'POST', headers: somePairs(r.headers, ':'),
-      body: r.kind === 'json' ? mark : r.kind === 'text' ? r.body : undefined, body_base64: r.kind === 'base64' ? r.body : undefined,
+      body: r.kind === 'json' ? marked : r.kind === 'text' ? r.body : undefined, body_base64: r.kind === 'base64' ? r.body : undefined,
     },
     queue: some(r.queue), priority: r.priority as 'normal', timeout: some(r.timeout), expire_after: some(r.expire_after), on_dead: some(r.on_dead), labels: somePairs(r.labels, '='),
     retry: { max_attempts: r.max_attempts.trim() ? Number(r.max_attempts) : undefined, min_backoff: some(r.min_backoff), max_backoff: some(r.max_backoff), max_age: some(r.max_age) },
-  }))
-  return text.replace(JSON.stringify(mark), () => r.body) as unknown as T
+  }), r.body)
 }
 
 export const requestFlags = ['queue', 'priority', ...taskSettings.map((s) => s.key)] as const

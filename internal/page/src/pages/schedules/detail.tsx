@@ -30,7 +30,7 @@ export function ScheduleDetail({ name }: { name: string }) {
   const s = data.value
   return (
     <>
-      <Head title={name} about={s && <>{sentence(s.words, s)} {s.problem ? <Badge tone="bad">problem</Badge> : <State of={s.state} />}</>}>
+      <Head title={name} about={s && <>{sentence(s.words, s)} {s.problem ? <Badge tone="bad">problem</Badge> : <State of={s.held ? 'held' : s.state} />}</>}>
         {s && <ScheduleActions of={s} done={data.reload} />}
       </Head>
       <Loaded data={data}>{(s) => <ScheduleParts of={s} />}</Loaded>
@@ -51,6 +51,7 @@ function ScheduleParts({ of: s }: { of: Schedule }) {
     <>
       {s.problem && <ProblemNote problem={{ type: 'about:blank', title: 'The server cannot use this rule now.', status: 0, code: 'internal', detail: s.problem }} />}
       {s.paused && <Note tone="warn">Paused{s.paused_at && <> since <Time at={s.paused_at} zone={zone} mode="full" /></>}: its instants create no tasks.</Note>}
+      {s.held && <Note tone="warn">{s.held === 'suspended' ? 'The namespace is suspended' : <>The queue <a href={link('queues', s.task.queue ?? 'default')}>{s.task.queue ?? 'default'}</a> is {s.held === 'pause' ? 'paused' : 'being purged'}</>}: at the next instant, no request is sent.</Note>}
       {s.state === 'ended' && <Note>Ended: no instant is left.</Note>}
       {s.waiting_at && <Note>The instant <Time at={s.waiting_at} zone={zone} /> waits for the end of an unfinished task.</Note>}
       <div class="grid">

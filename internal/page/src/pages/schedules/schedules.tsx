@@ -34,7 +34,7 @@ export function Schedules({ name }: { name: string }) {
 const columns: Column<Schedule>[] = [
   { title: 'Name', cell: (s) => s.name },
   { title: 'Rule', cell: (s) => <div>{s.words} {s.cron && <small class="dim">{zoneOfRule(s)}</small>}</div> },
-  { title: 'State', cell: (s) => <div><State of={s.state} />{s.problem && <p class="bad">{s.problem}</p>}</div> },
+  { title: 'State', cell: (s) => <div><State of={s.held ? 'held' : s.state} />{s.problem && <p class="bad">{s.problem}</p>}</div> },
   { title: 'Next instants', cell: (s) => <NextInstants of={s} /> },
   { title: 'Last tasks', cell: (s) => <LastTasks of={s} /> },
   { title: 'Last skipped', cell: (s) => (s.last_skipped ? <div><Time at={s.last_skipped.until} zone={zoneOfRule(s)} /> <small class="dim">{reasonToSkip(s.last_skipped)}</small></div> : <span class="dim">—</span>) },

@@ -49,6 +49,7 @@ export function Audit() {
         <Bound name="from" label="At or after" />
         <Bound name="until" label="Before" />
       </FilterForm>
+      <p class="dim">The changes of settings and schedules, and those that people made to tasks. A task shows who changed it last.</p>
       <Loaded data={data}>{(list) => (
         <>
           <Table

@@ -2,11 +2,12 @@ import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { guarded } from '../../api/call'
 import { patchTask, type TaskPatch } from '../../api/openapi.gen'
-import { indent, rounded } from '../../format/json'
+import { indent } from '../../format/json'
 import { pairLines, pairs } from '../../format/pairs'
 import { ActionButton, Confirm } from '../../parts/action'
+import { marked, withBody } from '../../parts/request-body'
 import { RequestFields } from '../../parts/request-fields'
-import { requestIn, requestKeyOf, useRequest, wrongIn, type RequestErrors, type RequestText } from '../../parts/request-text'
+import { requestIn, requestKeyOf, useRequest, wrongIn, type RequestText } from '../../parts/request-text'
 import { notSaved, useRefusal } from '../../state/refusal'
 import { etag, replaced } from './actions'
 import { bodyKind, bodyText, endedExceptDead, type TaskRead } from './read'
@@ -36,13 +37,13 @@ function EditForm({ read, done, onClose }: Props & { onClose: () => void }) {
   const form = useRequest(before)
   const now = requestIn(form)
   const [refused, send] = useRefusal(JSON.stringify(now), (field) => requestKeyOf(field) !== undefined)
-  const errors = refused ? { [requestKeyOf(refused.field!)!]: refused.detail } : errorsIn(before, now)
+  const errors = refused ? { [requestKeyOf(refused.field!)!]: refused.detail } : wrongIn(now)
   const patch = Object.keys(errors).length > 0 ? {} : changes(before, now)
   const running = read.task.state === 'running'
   const save = async () => {
     if (Object.keys(errors).length > 0) throw notSaved
     if (Object.keys(patch).length === 0) throw new Error('Nothing has been changed.')
-    await send(() => guarded(patchTask({ name: start.task.name, ifMatch: etag(start.task) }, patch), replaced))
+    await send(() => guarded(patchTask({ name: start.task.name, ifMatch: etag(start.task) }, withBody(patch, now.body)), replaced))
     return running ? 'Changed. The running attempt still has the old fields.' : 'The task is changed.'
   }
   const kinds = [['none', 'none'], ['json', 'JSON'], ['text', 'text'], ...(before.kind === 'bytes' ? [['bytes', 'bytes, unchanged'] as const] : [])] as const
@@ -50,7 +51,7 @@ function EditForm({ read, done, onClose }: Props & { onClose: () => void }) {
     <Confirm label="Save" title="Edit the task" call={patchTask} run={save} done={done} onClose={onClose}>
       <RequestFields of={form} errors={errors} kinds={kinds} masked={false} unfolded />
       <p class="dim">Only changed fields are sent. An empty field takes its default. Without a URL, On dead makes no call. {running && 'The running attempt keeps the old fields.'}</p>
-      {Object.keys(patch).length > 0 && <details><summary>The request</summary><pre tabIndex={0}>{`PATCH v1/tasks/${start.task.name}\nIf-Match: ${etag(start.task)}\n\n${JSON.stringify(patch, null, 2)}`}</pre></details>}
+      {Object.keys(patch).length > 0 && <details><summary>The request</summary><pre tabIndex={0}>{`PATCH v1/tasks/${start.task.name}\nIf-Match: ${etag(start.task)}\n\n${withBody(patch, now.body, 2)}`}</pre></details>}
     </Confirm>
   )
 }
@@ -67,13 +68,6 @@ function requestOf(read: TaskRead): RequestText {
 
 const newBody = (a: RequestText, b: RequestText): boolean => b.kind !== a.kind || (b.kind !== 'bytes' && b.body !== a.body)
 
-// errorsIn also finds a new body that the page would not send as the user wrote it.
-function errorsIn(a: RequestText, b: RequestText): RequestErrors {
-  const errors = wrongIn(b)
-  const number = !errors.body && b.kind === 'json' && newBody(a, b) && rounded(b.body)
-  return number ? { ...errors, body: `A browser cannot send the number ${number} exactly. Use the API or the Go client for this body.` } : errors
-}
-
 // changes returns the fields that differ. Null removes a member of a map, and gives
 // a field the default of the queue.
 function changes(a: RequestText, b: RequestText): TaskPatch {
@@ -83,8 +77,9 @@ function changes(a: RequestText, b: RequestText): TaskPatch {
   if (b.url !== a.url) http.url = b.url.trim()
   if (b.method !== a.method) http.method = b.method
   if (b.headers !== a.headers) http.headers = difference(pairs(a.headers, ':'), pairs(b.headers, ':'))
-  if (newBody(a, b) && b.work) out.work = { args: b.kind === 'none' ? null : JSON.parse(b.body) }
-  else if (newBody(a, b)) http.body = b.kind === 'none' ? null : b.kind === 'text' ? b.body : JSON.parse(b.body)
+  const body = b.kind === 'none' ? null : b.kind === 'text' ? b.body : marked
+  if (newBody(a, b) && b.work) out.work = { args: body }
+  else if (newBody(a, b)) http.body = body
   if (b.queue !== a.queue) out.queue = b.queue || null
   if (b.priority !== a.priority) out.priority = b.priority
   if (b.labels !== a.labels) out.labels = difference(pairs(a.labels, '='), pairs(b.labels, '='))

@@ -7,7 +7,7 @@ import { full, millis, parts } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Badge } from '../../parts/badge'
 import { ChangeByFilter } from '../../parts/change-by-filter'
-import { FilterForm, Parameter } from '../../parts/filters'
+import { Bound, FilterForm, midnight, Parameter } from '../../parts/filters'
 import { Empty, Loaded, Note } from '../../parts/notice'
 import { Head, Panel } from '../../parts/panel'
 import { Table, type Column } from '../../parts/table'
@@ -27,26 +27,44 @@ const spans: Record<string, [title: string, until: string, step: string]> = {
 export function Upcoming(_: { name: string }) {
   const query = route.value.query
   const queue = query.get('queue') ?? ''
-  const chosen = query.get('span') ?? 'hour'
-  const [title, until, step] = spans[chosen] ?? spans.hour!
+  const selected = selectionIn(query)
+  const chosen = query.get('span') ?? (selected && Date.parse(selected.to) > serverNow() + 864e5 ? 'week' : 'day')
+  const [title, until, step] = spans[chosen] ?? spans.day!
   const counts = useData((signal) => countDue({ until, step, queue, by: 'queue' }, undefined, signal), [until, queue], 10000)
   return (
     <>
-      <Head title="Upcoming" about="The chart counts the tasks that wait, by due time. The list below also has the instants of schedules.">
+      <Head title="Upcoming" about="The chart counts the tasks that wait, by due time. The lists below also have the instants of schedules.">
         {Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ span: key, from: undefined, to: undefined })}>{name}</button>)}
       </Head>
       <FilterForm>
         <Parameter name="queue" label="Queue" hint="any" main />
+        <Bound name="from" label="From" quick={{ 'next midnight': () => midnight(1) }} />
+        <Bound name="to" label="Until" />
         <label><input type="checkbox" checked={query.has('retries')} onChange={(e) => setQuery({ retries: e.currentTarget.checked ? '1' : undefined })} /> Only attempts after a failure</label>
       </FilterForm>
       <Panel title={title}>
-        <Loaded data={counts}>{(due) => <><Overdue due={due} queue={queue} /><Timeline due={due} from={query.get('from')} to={query.get('to')} /></>}</Loaded>
+        <Loaded data={counts}>{(due) => <><Overdue due={due} queue={queue} /><Timeline due={due} selected={selected} /></>}</Loaded>
       </Panel>
-      {chosen !== 'hour' && <Hours queue={queue} until={until} />}
-      <Items queue={queue} until={until} retries={query.has('retries')} from={query.get('from')} to={query.get('to')} />
+      <Hours queue={queue} until={until} selected={selected} />
+      <Items queue={queue} until={until} retries={query.has('retries')} selected={selected} />
     </>
   )
 }
+
+type Selection = { from: string; to: string } | null
+
+// selectionIn returns the times that the user selected. From now, if there is no beginning, and
+// for an hour, if there is no end.
+function selectionIn(query: URLSearchParams): Selection {
+  const [from, to] = [query.get('from'), query.get('to')]
+  if (!from && !to) return null
+  return { from: from ?? new Date(serverNow()).toISOString(), to: to ?? new Date(Date.parse(from!) + 36e5).toISOString() }
+}
+
+const iso = (at: string, more = 0) => new Date(Date.parse(at) + more).toISOString()
+
+// within returns the parameters of a call for a selection, or for the time until until.
+const within = (selected: Selection, until: string) => ({ from: selected && Date.parse(selected.from) > serverNow() ? selected.from : '0s', until: selected ? iso(selected.to, -1) : until })
 
 // Overdue links to the tasks that should have been sent. They are neither in the chart
 // nor in the list.
@@ -62,7 +80,7 @@ const tones = ['--accent', '--good', '--wait', '--warn', '--teal', '--rose']
 
 // Timeline draws a bar for each step, divided by queue. The user drags over it to
 // select a time.
-function Timeline({ due, from, to }: { due: Due; from: string | null; to: string | null }) {
+function Timeline({ due, selected }: { due: Due; selected: Selection }) {
   const ring = due.rings[0]!
   const start = Date.parse(ring.from)
   const step = millis(ring.slot)
@@ -74,7 +92,7 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
     const box = (e.currentTarget as Element).getBoundingClientRect()
     return Math.max(0, Math.min(ring.counts.length - 1, Math.floor(((e.clientX - box.left) / box.width) * ring.counts.length)))
   }
-  const range: [number, number] | null = drag.value ?? (from && to ? [Math.round((Date.parse(from) - start) / step), Math.round((Date.parse(to) - start) / step) - 1] : null)
+  const range: [number, number] | null = drag.value ?? (selected && [Math.round((Date.parse(selected.from) - start) / step), Math.round((Date.parse(selected.to) - start) / step) - 1])
   const select = () => {
     if (!drag.value) return
     const [a, b] = drag.value[0] < drag.value[1] ? drag.value : [drag.value[1], drag.value[0]]
@@ -117,22 +135,25 @@ function Timeline({ due, from, to }: { due: Due; from: string | null; to: string
   )
 }
 
-const hourColumns: Column<UpcomingCount>[] = [
-  { title: 'Hour', cell: (h) => <a href={link('upcoming', '', { span: route.value.query.get('span') ?? undefined, queue: route.value.query.get('queue') ?? undefined, from: new Date(h.hour).toISOString(), to: new Date(Date.parse(h.hour) + 36e5).toISOString() })}>{full(h.hour)}</a> },
-  { title: 'Count', number: true, cell: (h) => count(h.count) },
-  { title: 'What', cell: (h) => h.schedule ? <><a href={link('schedules', h.schedule)}>{h.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: new Date(Date.parse(h.hour) - 1).toISOString(), due_before: new Date(Date.parse(h.hour) + 36e5).toISOString() })}>tasks</a> },
-  { title: 'Queue', cell: (h) => <a href={link('queues', h.queue ?? '')}>{h.queue ?? 'the others'}</a> },
-  { title: 'Notes', cell: (h) => h.held && <Badge tone="warn">{h.held}</Badge> },
+const hourColumns: Column<UpcomingCount[]>[] = [
+  { title: 'Hour', cell: ([h]) => <a href={link('upcoming', '', { queue: route.value.query.get('queue') ?? undefined, from: iso(h!.hour), to: iso(h!.hour, 36e5) })}>{parts(h!.hour).date} {parts(h!.hour).clock.slice(0, 5)}</a> },
+  { title: 'Count', number: true, cell: (all) => count(all.reduce((a, h) => a + h.count, 0)) },
+  { title: 'Of these', wide: true, cell: (all) => all.map((h, i) => (
+    <>{i > 0 && ', '}<span class="nowrap">
+      {count(h.count)} {h.schedule ? <a href={link('schedules', h.schedule)}>{h.schedule}</a> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: iso(h.hour, -1), due_before: iso(h.hour, 36e5) })}>{h.count === 1 ? 'task' : 'tasks'}</a>} in {h.queue ? <a href={link('queues', h.queue)}>{h.queue}</a> : 'other queues'} {h.held && <Badge tone="warn">{h.held}</Badge>}
+    </span></>
+  )) },
 ]
 
 // Hours counts the tasks and the instants of schedules in each hour.
-function Hours({ queue, until }: { queue: string; until: string }) {
-  const data = useData((signal) => listUpcoming({ by: 'hour', until, queue }, undefined, signal), [until, queue], 15000)
+function Hours({ queue, until, selected }: { queue: string; until: string; selected: Selection }) {
+  const time = within(selected, until)
+  const data = useData((signal) => listUpcoming({ by: 'hour', ...time, queue }, undefined, signal), [time.from, time.until, queue], 15000)
   return (
     <Panel title="By the hour">
       <Loaded data={data}>{(list) => (
         <>
-          <Table caption="By the hour" rows={list.hours ?? []} columns={hourColumns} id={(h) => h.hour + h.namespace + h.queue + (h.schedule ?? '') + (h.held ?? '')} empty={<Empty title="Nothing is due in this time." />} />
+          <Table caption="By the hour" rows={[...Map.groupBy(list.hours ?? [], (h) => h.hour).values()]} columns={hourColumns} id={([h]) => h!.hour} empty={<Empty title="Nothing is due in this time." />} />
           {list.more && <p class="dim">The counts are complete until {full(list.until)}.</p>}
         </>
       )}</Loaded>
@@ -160,23 +181,23 @@ function ItemActions({ of: u }: { of: UpcomingItem }) {
 
 // Items lists the next tasks and instants, or those of the selected time. It leaves
 // out overdue tasks: a backlog of them would fill the list.
-function Items({ queue, until, retries, from, to }: { queue: string; until: string; retries: boolean; from: string | null; to: string | null }) {
-  const first = from && to && Date.parse(from) > serverNow() ? from : '0s'
-  const data = useData((signal) => listUpcoming({ from: first, until, queue, limit: retries ? 1000 : 100 }, undefined, signal), [first, until, queue, retries], retries ? 15000 : 5000)
-  const filter = from && to ? { state: ['scheduled'], due_after: new Date(Date.parse(from) - 1).toISOString(), due_before: to, queue: queue || undefined } : null
+function Items({ queue, until, retries, selected }: { queue: string; until: string; retries: boolean; selected: Selection }) {
+  const time = within(selected, until)
+  const data = useData((signal) => listUpcoming({ ...time, queue, limit: retries ? 1000 : 100 }, undefined, signal), [time.from, time.until, queue, retries], retries ? 15000 : 5000)
+  const filter = selected && { state: ['scheduled'], due_after: iso(selected.from, -1), due_before: selected.to, queue: queue || undefined }
   return (
     <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
-      {filter && <p>{full(from!)} until {full(to!)}{!retries && <>: <a href={link('tasks', '', filter)}>list its tasks</a></>}</p>}
+      {selected && <p>{full(selected.from)} until {full(selected.to)}{!retries && <>: <a href={link('tasks', '', filter!)}>list its tasks</a></>}</p>}
       {filter && !retries && <div class="actions"><ChangeByFilter verb="move" filter={filter} label="Move these tasks" done={data.reload} /><ChangeByFilter verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
       {filter && <p class="dim">{retries
         ? 'Actions on several tasks select them by the due time of the first attempt, so there are none for attempts after a failure.'
         : 'The link and the actions select tasks by the due time of the first attempt. Attempts after a failure are in the list below, but not among those tasks.'}</p>}
       <Loaded data={data}>{(list) => {
-        const rows = list.items.filter((u) => (!filter || (u.due >= from! && u.due < to!)) && (!retries || (u.attempt ?? 1) > 1))
+        const rows = list.items.filter((u) => (!selected || u.due >= selected.from) && (!retries || (u.attempt ?? 1) > 1))
         return (
           <>
             <Table caption="Upcoming" rows={rows} columns={columns} id={(u) => u.namespace + u.name + u.due} empty={list.more && list.items.length === 0 ? <Empty title="The list is not complete.">Too many queues and destinations have overdue tasks.</Empty> : <Empty title="Nothing is due in this time." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5m')} />} />
-            {list.more && list.until > list.time && !(filter && list.until >= to!) && <p class="dim">The list is complete until {full(list.until)}.</p>}
+            {list.more && list.until > list.time && <p class="dim">The list is complete until {full(list.until)}. <a href={link('upcoming', '', { queue: queue || undefined, retries: retries ? '1' : undefined, from: list.until, to: selected?.to ?? iso(list.time, millis(until)) })}>Continue there</a></p>}
           </>
         )
       }}</Loaded>
