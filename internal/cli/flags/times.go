@@ -75,7 +75,7 @@ func parseTime(flag, s string) (time.Time, error) {
 	case err != nil && wire.IsLeapSecond(s):
 		return t, usage.Errorf(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
 	case err != nil:
-		return t, usage.Errorf(flag, "%q is not a time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
+		return t, usage.Errorf(flag, "%q is not a time in RFC 3339; write 2030-11-20T20:00:00Z, or with --timezone 2030-11-20 20:00", s)
 	}
 	return t, nil
 }
@@ -97,7 +97,7 @@ func ParseBound(flag, s string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s), nor a local time (03:00)", s)
+		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s), nor a local time (00:00 for the start of the day)", s)
 	}
 	return t, nil
 }
