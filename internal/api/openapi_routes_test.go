@@ -159,7 +159,7 @@ var descriptions = map[string]description{
 	},
 	"GET " + tasksPath: {
 		tag: "tasks", id: "listTasks", summary: "List tasks",
-		about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because one page examines at most 10,000 records.",
+		about:   "The order is not specified. A page may be short or empty and still have a next_cursor, because a request examines only a part of many records.",
 		replies: []reply{{status: 200, about: "A page of tasks.", body: TaskList{}}},
 	},
 	"POST " + tasksPath + "/cancel": {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
@@ -101,6 +102,26 @@ func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
 	if len(page.Schedules) != 2 || page.Schedules[0].Name != "s14998" || page.NextCursor != "" && len(s.page(page.NextCursor).Schedules) != 0 {
 		t.Errorf("the last page: %+v", page)
 	}
+}
+
+// A reply without a task costs as much as one with tasks.
+func TestASearchGoesOnUntilItFindsATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		s := serve(t)
+		changes := make([]task.Change, 5*task.MaxPageExamined/2)
+		for i := range changes {
+			spec := task.DefaultSpec()
+			spec.Name, spec.ID, spec.Request.URL = fmt.Sprintf("t%05d", i), fmt.Sprint(i), "http://example.com/"
+			changes[i] = task.Replace{Spec: spec}
+		}
+		if _, err := s.store.Transit(t.Context(), task.CeilMillis(time.Now()), store.Changes(changes)); err != nil {
+			t.Fatal(err)
+		}
+		page := decoded[api.TaskList](s.do("GET", "/v1/tasks?contains=24999", ""), 200)
+		if len(page.Tasks) != 1 || page.NextCursor != "" {
+			t.Errorf("%d tasks, and the cursor %q", len(page.Tasks), page.NextCursor)
+		}
+	})
 }
 
 func (s *service) page(cursor string) (list api.ScheduleList) {

@@ -109,7 +109,7 @@ func lastAttempt(t *client.Task) (a client.Attempt) {
 }
 
 // maxRequests bounds the requests that search for tasks before others are
-// printed. One request examines up to 10,000 records.
+// printed. One request examines at least 10,000 records.
 const maxRequests = 20
 
 // pendingFirst prints the tasks that are scheduled or running, and then those
