@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +23,9 @@ var (
 	images = flag.String("images", "", "a directory for images of all pages, by TestThePagesWithManyTasks")
 )
 
-// TestThePagesWithManyTasks prints, for each page, the time until the first paint,
-// the time until the page shows its data, and the bytes that were sent. It also
-// makes images of all pages in both themes and widths.
+// TestThePagesWithManyTasks prints, for each page, the median times until the first paint
+// and until the page shows its data, the slowest of five, and the bytes that were sent. It
+// also makes images of all pages in both themes and widths.
 func TestThePagesWithManyTasks(t *testing.T) {
 	if *many == 0 {
 		t.Skip("-many is 0")
@@ -32,20 +34,28 @@ func TestThePagesWithManyTasks(t *testing.T) {
 	receiver := newReceiver(t)
 	s.seed(receiver)
 	s.seedMany(receiver, *many, 20*time.Second)
-	t.Logf("%-10s %12s %12s %10s", "page", "first paint", "data", "bytes")
-	for _, route := range shownRoutes {
-		b := open(t, s, s.token, viewports[0], "#/"+route.hash)
-		b.ready()
-		timing := eval[struct{ Paint, Data, Bytes float64 }](b, `({
-			Paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
-			Data: performance.now(),
-			Bytes: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, e) => sum + e.transferSize, 0),
-		})`)
-		t.Logf("%-10s %9.0f ms %9.0f ms %10.0f", route.name, timing.Paint, timing.Data, timing.Bytes)
-		if timing.Data > 5000 {
-			t.Errorf("%s: a user waits %.0f ms for data", route.name, timing.Data)
+	t.Logf("%-12s %12s %12s %12s %10s", "page", "first paint", "data", "slowest", "bytes")
+	type timing struct{ Paint, Data, Bytes float64 }
+	all := map[string][]timing{}
+	for range 5 { // in turn, because the machine has slower moments
+		for _, route := range shownRoutes {
+			b := open(t, s, s.token, viewports[0], "#/"+route.hash)
+			b.ready()
+			all[route.name] = append(all[route.name], eval[timing](b, `({
+				Paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
+				Data: performance.now(),
+				Bytes: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, e) => sum + e.transferSize, 0),
+			})`))
+			b.end()
 		}
-		b.end()
+	}
+	for _, route := range shownRoutes {
+		of := all[route.name]
+		slices.SortFunc(of, func(a, b timing) int { return cmp.Compare(a.Data, b.Data) })
+		t.Logf("%-12s %9.0f ms %9.0f ms %9.0f ms %10.0f", route.name, of[2].Paint, of[2].Data, of[4].Data, of[2].Bytes)
+		if of[2].Data > 5000 {
+			t.Errorf("%s: a user waits %.0f ms for data", route.name, of[2].Data)
+		}
 	}
 	if *images == "" {
 		return

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { whoami } from './api/openapi.gen'
 import { Login } from './login'
@@ -18,7 +18,7 @@ export function App() {
   const problem = useSignal<Problem | null>(null)
   const help = useSignal(false)
   useLive() // on every page: so a revoked token ends the session within a second
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController()
     void identify(stop.signal, problem)
     return () => stop.abort()
@@ -98,7 +98,7 @@ function Page() {
     document.title = `${name ? name + ' · ' : ''}${entry?.title ?? 'Unknown page'} · Foliot`
     scrollTo(0, 0)
   }, [page, name])
-  useEffect(() => {
+  useLayoutEffect(() => {
     entry?.load().then((show) => (loaded.value = { page, show }), () => (loaded.value = { page, failed: true }))
   }, [page])
   if (!entry) return <Note tone="warn">There is no page named {page}. <a href="#/now">Open Now</a></Note>

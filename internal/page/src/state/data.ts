@@ -1,5 +1,5 @@
 import { useSignal, type Signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { Refusal } from '../api/call'
 import type { Problem } from '../api/openapi.gen'
 import { namespace, token } from './session'
@@ -27,10 +27,10 @@ interface State<T> {
 export function useData<T>(load: Load<T> | null, deps: unknown[], every = 0, keep = false): Data<T> {
   const state = useSignal<State<T>>({ value: null, problem: null, loading: true })
   const turn = useSignal(0)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!keep || !load) state.value = { value: keep ? state.peek().value : null, problem: null, loading: true }
   }, [...deps, token.value, namespace.value])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!load) return
     const stop = new AbortController()
     void repeat(load, state, every, stop.signal)
