@@ -3,7 +3,6 @@ import { previewSchedule, type Schedule } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
 import { plural } from '../../format/number'
 import { fromQuery, ruleKeys, zoneOfRule } from '../../format/rule'
-import { full, parts } from '../../format/time'
 import { State } from '../../parts/badge'
 import { Command } from '../../parts/command'
 import { FilterForm, labelsHint, Parameter } from '../../parts/filters'
@@ -20,7 +19,6 @@ import { reasonToSkip } from './rule-text'
 import { useData } from '../../state/data'
 import { useLatest, useOnScreen } from '../../state/latest'
 import { link, parse, route, setQuery } from '../../state/route'
-import { serverNow } from '../../state/session'
 
 // The simulator shares most of its parts with the schedules, so both are one file of the
 // bundle.
@@ -100,18 +98,11 @@ function NextInstants({ of: s }: { of: Schedule }) {
   const zone = zoneOfRule(s)
   return (
     <div class="next3" ref={ref}>
-      {instants.map((at, i) => (i === 0 ? <Time key={at} at={at} zone={zone} /> : <LaterInstant key={at} at={at} zone={zone} />))}
+      {instants.map((at, i) => (i === 0 ? <Time key={at} at={at} zone={zone} /> : <small key={at} class="dim nowrap"><Time at={at} zone={zone} mode="short" /></small>))}
       {s.state === 'ended' ? <span class="dim">none is left</span> : s.paused && <small class="warn">paused: no tasks</small>}
       {problem && <small class="bad">{problem.detail}</small>}
     </div>
   )
-}
-
-// LaterInstant shows an instant in as few words as possible.
-function LaterInstant({ at, zone }: { at: string; zone: string }) {
-  const p = parts(at, zone)
-  const today = p.date === parts(serverNow(), zone).date
-  return <small class="dim nowrap"><time dateTime={at} title={full(at, zone)}>{today ? '' : p.date + ' '}{p.clock}</time></small>
 }
 
 // LastTasks shows the states of the last five tasks. While one of them is unfinished, each reading of
