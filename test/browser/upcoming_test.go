@@ -44,7 +44,7 @@ func TestAnHourOfUpcomingShowsItsTasksAndInstants(t *testing.T) {
 	s.must("PUT", "/v1/schedules/each", object{"cron": "59 * * * *", "task": object{"http": object{"url": "http://127.0.0.1:1/"}}}, nil)
 	s.must("POST", "/v1/queues/default/pause", object{}, nil)
 	b := open(t, s, s.token, viewports[0], "#/upcoming")
-	const row = `[...document.querySelectorAll('main tr')].find((e) => e.textContent.includes('1 task in default pause, 1 each in') && e.querySelector('a[href*="from="]'))`
+	const row = `[...document.querySelectorAll('main tr')].find((e) => e.textContent.includes('1 task in default held: pause, 1 each in') && e.querySelector('a[href*="from="]'))`
 	b.await(row + ` !== undefined`)
 	eval[bool](b, `(`+row+`.querySelector('a[href*="from="]').click(), true)`)
 	b.await(`document.querySelector('main').textContent.includes('The selected time')`)

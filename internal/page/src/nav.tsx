@@ -4,7 +4,6 @@ import { listNamespaces } from './api/openapi.gen'
 import { readPages } from './api/pages'
 import { count } from './format/number'
 import { Icon } from './parts/icon'
-import { zoneName } from './format/time'
 import { useData } from './state/data'
 import { route, setQuery } from './state/route'
 import { logOut, me, namespace, operator, selectNamespace, token } from './state/session'
@@ -50,7 +49,7 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
       <div class="controls">
         {operator.value && <NamespaceSelect />}
         <label class="field"><span>Times</span>
-          <select value={zone.value} onChange={(e) => (zone.value = e.currentTarget.value as typeof zone.value)} title={zoneName()}>
+          <select value={zone.value} onChange={(e) => (zone.value = e.currentTarget.value as typeof zone.value)}>
             {zones.map((z) => <option key={z} value={z}>{zoneLabels[z]}</option>)}
           </select>
         </label>
@@ -66,7 +65,7 @@ export function Nav({ onHelp }: { onHelp: () => void }) {
   )
 }
 
-const zoneLabels = { mine: 'My time zone', schedule: 'The schedule’s', utc: 'UTC' }
+const zoneLabels = { mine: 'Mine: ' + Intl.DateTimeFormat().resolvedOptions().timeZone, schedule: 'The schedule’s', utc: 'UTC' }
 
 // identity says who the user is to the server, and which server replies.
 function identity(): string {

@@ -181,6 +181,7 @@ function Past({ hour }: { hour: Data<History> }) {
     <Panel title={title} aside={<><select aria-label="Queue" value={queue} onChange={(e) => setQuery({ queue: e.currentTarget.value })}><option value="">all queues</option>{[...queues].sort().map((q) => <option key={q} value={q}>{q}</option>)}</select>{Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ past: key })}>{name}</button>)}</>}>
       <Loaded data={data}>{(h) => (!h || h.steps.length === 0 ? <Empty title="Nothing happened in this time." /> : (
         <>
+          <p><b>{plural(total(h, 'attempts'), 'attempt')}</b>: {count(total(h, 'delivered'))} delivered, {count(total(h, 'failed') + total(h, 'refused'))} failed or refused, {plural(total(h, 'dead'), 'task')} died.</p>
           <div class="grid">
             <div><h3>Lateness of attempts, without delays by receivers, limits and pauses</h3><Heatmap history={h} /></div>
             <div><h3>Attempts per {millis(h.step) < 36e5 ? 'second' : 'hour'}</h3><Rates history={h} /></div>
@@ -192,6 +193,8 @@ function Past({ hour }: { hour: Data<History> }) {
     </Panel>
   )
 }
+
+const total = (h: History, of: 'attempts' | 'delivered' | 'failed' | 'refused' | 'dead') => h.steps.reduce((n, s) => n + (s[of] ?? 0), 0)
 
 function Rates({ history: h }: { history: History }) {
   const step = millis(h.step)
@@ -222,7 +225,7 @@ function Failures() {
       <Loaded data={data}>{(list) => (
         <>
           <Node name={list.node} />
-          <Table caption="Recent failures and lost leases" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt failed or lost its lease recently." />} />
+          <Table caption="Recent failures and lost leases" rows={list.attempts} columns={failureColumns} id={(a) => a.namespace + a.task + a.number + a.at} empty={<Empty title="No attempt has failed or lost its lease since this server started." />} />
         </>
       )}</Loaded>
       <Command text={foliotIn(selectedOrAll(), 'top')} label="A command that shows the same" />

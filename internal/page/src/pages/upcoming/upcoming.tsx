@@ -16,11 +16,12 @@ import { useData } from '../../state/data'
 import { link, route, setQuery } from '../../state/route'
 import { serverNow } from '../../state/session'
 
-// The spans of the timeline, each with the length of its bars.
-const spans: Record<string, [title: string, until: string, step: string]> = {
-  hour: ['The next hour', '1h', '1m'],
-  day: ['The next day', '24h', '30m'],
-  week: ['The next week', '168h', '3h'],
+// The spans of the timeline, each with the length of its bars, and its whole hours in the
+// lists, which begin with the present one.
+const spans: Record<string, [title: string, until: string, step: string, hours: number]> = {
+  hour: ['The next hour', '1h', '1m', 2],
+  day: ['The next day', '25h', '1h', 25],
+  week: ['The next week', '168h', '3h', 168],
 }
 
 // Upcoming shows the tasks and the instants of schedules that come next.
@@ -29,11 +30,12 @@ export function Upcoming(_: { name: string }) {
   const queue = query.get('queue') ?? ''
   const selected = selectionIn(query)
   const chosen = query.get('span') ?? (selected && Date.parse(selected.to) > serverNow() + 864e5 ? 'week' : 'day')
-  const [title, until, step] = spans[chosen] ?? spans.day!
-  const counts = useData((signal) => countDue({ until, step, queue, by: 'queue' }, undefined, signal), [until, queue], 10000)
+  const [title, span, step, hours] = spans[chosen] ?? spans.day!
+  const counts = useData((signal) => countDue({ until: span, step, queue, by: 'queue' }, undefined, signal), [span, queue], 10000)
+  const until = iso(Math.floor(serverNow() / 36e5 + hours) * 36e5 - 1)
   return (
     <>
-      <Head title="Upcoming" about="The chart counts the tasks that wait, by due time. The lists below also have the instants of schedules.">
+      <Head title="Upcoming" about="The chart has the tasks that wait, and the lists also those that schedules will create.">
         {Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ span: key, from: undefined, to: undefined })}>{name}</button>)}
       </Head>
       <FilterForm>
@@ -56,15 +58,16 @@ type Selection = { from: string; to: string } | null
 // selectionIn returns the times that the user selected. From now, if there is no beginning, and
 // for an hour, if there is no end.
 function selectionIn(query: URLSearchParams): Selection {
-  const [from, to] = [query.get('from'), query.get('to')]
-  if (!from && !to) return null
-  return { from: from ?? new Date(serverNow()).toISOString(), to: to ?? new Date(Date.parse(from!) + 36e5).toISOString() }
+  const [from, to] = ['from', 'to'].map((name) => Date.parse(query.get(name) ?? '')) as [number, number]
+  if (Number.isNaN(from) && Number.isNaN(to)) return null
+  const begin = Number.isNaN(from) ? serverNow() : from
+  return { from: iso(begin), to: iso(Number.isNaN(to) ? begin + 36e5 : to) }
 }
 
-const iso = (at: string, more = 0) => new Date(Date.parse(at) + more).toISOString()
+const iso = (at: number) => new Date(at).toISOString()
 
 // within returns the parameters of a call for a selection, or for the time until until.
-const within = (selected: Selection, until: string) => ({ from: selected && Date.parse(selected.from) > serverNow() ? selected.from : '0s', until: selected ? iso(selected.to, -1) : until })
+const within = (selected: Selection, until: string) => ({ from: selected && Date.parse(selected.from) > serverNow() ? selected.from : '0s', until: selected ? iso(Date.parse(selected.to) - 1) : until })
 
 // Overdue links to the tasks that should have been sent. They are neither in the chart
 // nor in the list.
@@ -103,7 +106,7 @@ function Timeline({ due, selected }: { due: Due; selected: Selection }) {
   const width = ring.counts.length * bar
   return (
     <div class="timeline">
-      <p><b>{plural(total, 'task')}</b> until {label(start + step * ring.counts.length)}</p>
+      <p><b>{plural(total, 'waiting task')}</b> until {label(start + step * ring.counts.length)}</p>
       <svg
         viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${plural(total, 'task')} by due time. The table below has the counts.`}
         onPointerDown={(e) => { (e.currentTarget as Element).setPointerCapture(e.pointerId); drag.value = [at(e), at(e)] }}
@@ -135,12 +138,14 @@ function Timeline({ due, selected }: { due: Due; selected: Selection }) {
   )
 }
 
+const sum = (all: UpcomingCount[], held: boolean) => all.reduce((n, h) => n + (!!h.held === held ? h.count : 0), 0)
+
 const hourColumns: Column<UpcomingCount[]>[] = [
-  { title: 'Hour', cell: ([h]) => <a href={link('upcoming', '', { queue: route.value.query.get('queue') ?? undefined, from: iso(h!.hour), to: iso(h!.hour, 36e5) })}>{parts(h!.hour).date} {parts(h!.hour).clock.slice(0, 5)}</a> },
-  { title: 'Count', number: true, cell: (all) => count(all.reduce((a, h) => a + h.count, 0)) },
+  { title: 'Hour', cell: ([h]) => <a href={link('upcoming', '', { queue: route.value.query.get('queue') ?? undefined, from: iso(Date.parse(h!.hour)), to: iso(Date.parse(h!.hour) + 36e5) })}>{Date.parse(h!.hour) <= serverNow() ? `now until ${parts(Date.parse(h!.hour) + 36e5).clock.slice(0, 5)}` : `${parts(h!.hour).date} ${parts(h!.hour).clock.slice(0, 5)}`}</a> },
+  { title: 'Count', number: true, cell: (all) => <>{count(sum(all, false))}{sum(all, true) > 0 && <small class="warn"> and {count(sum(all, true))} held</small>}</> },
   { title: 'Of these', wide: true, cell: (all) => all.map((h, i) => (
     <>{i > 0 && ', '}<span class="nowrap">
-      {count(h.count)} {h.schedule ? <a href={link('schedules', h.schedule)}>{h.schedule}</a> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: iso(h.hour, -1), due_before: iso(h.hour, 36e5) })}>{h.count === 1 ? 'task' : 'tasks'}</a>} in {h.queue ? <a href={link('queues', h.queue)}>{h.queue}</a> : 'other queues'} {h.held && <Badge tone="warn">{h.held}</Badge>}
+      {count(h.count)} {h.schedule ? <a href={link('schedules', h.schedule)}>{h.schedule}</a> : <a href={link('tasks', '', { state: ['scheduled'], queue: h.queue, due_after: iso(Date.parse(h.hour) - 1), due_before: iso(Date.parse(h.hour) + 36e5) })}>{h.count === 1 ? 'task' : 'tasks'}</a>} in {h.queue ? <a href={link('queues', h.queue)}>{h.queue}</a> : 'other queues'}{h.held && <> <Badge tone="warn">held: {h.held}</Badge></>}
     </span></>
   )) },
 ]
@@ -166,7 +171,7 @@ const columns: Column<UpcomingItem>[] = [
   { title: 'Name', cell: (u) => u.instant ? <><a href={link('schedules', u.schedule)}>{u.schedule}</a> <Badge tone="info">schedule</Badge></> : <a href={link('task', u.name)}>{u.name}</a> },
   { title: 'Queue', cell: (u) => <a href={link('queues', u.queue)}>{u.queue}</a> },
   { title: 'URL', wide: true, cell: (u) => <span class="mono">{urlOrKind(u.url, u.kind)}</span> },
-  { title: 'Notes', cell: (u) => <>{u.held && <Badge tone="warn">{u.held}</Badge>} {u.attempt && `attempt ${u.attempt}`} {u.schedule && !u.instant && <>of <a href={link('schedules', u.schedule)}>{u.schedule}</a></>}</> },
+  { title: 'Notes', cell: (u) => <>{u.held && <Badge tone="warn">held: {u.held}</Badge>} {u.attempt && `attempt ${u.attempt}`} {u.schedule && !u.instant && <>of <a href={link('schedules', u.schedule)}>{u.schedule}</a></>}</> },
   { title: 'Actions', cell: (u) => !u.instant && <ItemActions of={u} /> },
 ]
 
@@ -184,7 +189,7 @@ function ItemActions({ of: u }: { of: UpcomingItem }) {
 function Items({ queue, until, retries, selected }: { queue: string; until: string; retries: boolean; selected: Selection }) {
   const time = within(selected, until)
   const data = useData((signal) => listUpcoming({ ...time, queue, limit: retries ? 1000 : 100 }, undefined, signal), [time.from, time.until, queue, retries], retries ? 15000 : 5000)
-  const filter = selected && { state: ['scheduled'], due_after: iso(selected.from, -1), due_before: selected.to, queue: queue || undefined }
+  const filter = selected && { state: ['scheduled'], due_after: iso(Date.parse(selected.from) - 1), due_before: selected.to, queue: queue || undefined }
   return (
     <Panel title={filter ? 'The selected time' : 'Next'} aside={filter && <button type="button" onClick={() => setQuery({ from: undefined, to: undefined })}>Show all</button>}>
       {selected && <p>{full(selected.from)} until {full(selected.to)}{!retries && <>: <a href={link('tasks', '', filter!)}>list its tasks</a></>}</p>}
@@ -197,7 +202,7 @@ function Items({ queue, until, retries, selected }: { queue: string; until: stri
         return (
           <>
             <Table caption="Upcoming" rows={rows} columns={columns} id={(u) => u.namespace + u.name + u.due} empty={list.more && list.items.length === 0 ? <Empty title="The list is not complete.">Too many queues and destinations have overdue tasks.</Empty> : <Empty title="Nothing is due in this time." command={foliot('add', 'http://127.0.0.1:9000/hello', '--in', '5m')} />} />
-            {list.more && list.until > list.time && <p class="dim">The list is complete until {full(list.until)}. <a href={link('upcoming', '', { queue: queue || undefined, retries: retries ? '1' : undefined, from: list.until, to: selected?.to ?? iso(list.time, millis(until)) })}>Continue there</a></p>}
+            {list.more && list.until > list.time && <p class="dim">The list is complete until {full(list.until)}. <a href={link('upcoming', '', { queue: queue || undefined, retries: retries ? '1' : undefined, from: list.until, to: selected?.to ?? until })}>Continue there</a></p>}
           </>
         )
       }}</Loaded>

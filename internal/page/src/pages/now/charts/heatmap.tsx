@@ -34,7 +34,7 @@ export function Heatmap({ history }: { history: History }) {
         )))}
         {duplicates.map((s) => <rect key={s.at} class="duplicate" x={column(s.at!) * 6} y={rows * 10 + 1} width="5.8" height="7"><title>{`${clock(s.at!)}: ${plural(s.lost_leases!, 'task')} sent again`}</title></rect>)}
       </svg>
-      <div class="times"><span>{clock(start)}</span><span>{clock((start + end) / 2)}</span><span>{clock(end)}</span></div>
+      <div class="times"><span>{clock(start)}</span><span>{clock((start + end - step) / 2)}</span><span>{clock(end - step)}</span></div>
     </div>
   )
 }
