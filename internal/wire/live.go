@@ -7,7 +7,7 @@ type Live struct {
 	At           string            `json:"at" format:"date-time" doc:"The time of the sample. All viewers get the same sample for a second."`
 	Running      int               `json:"running,omitempty" doc:"The attempts under way in all namespaces."`
 	Slots        int               `json:"slots,omitempty" doc:"The maximum of running."`
-	Late         *Lateness         `json:"late,omitempty" doc:"The lateness of this server: the time from the due time of an attempt to its start, without the time in waited."`
+	Late         *Lateness         `json:"late,omitempty" doc:"The lateness of this server in the last minute: the time from the due time of an attempt to its start, without the time in waited."`
 	Waited       *Lateness         `json:"waited,omitempty" doc:"How long receivers, limits, pauses and suspensions delayed the same attempts. It includes the time to connect."`
 	Attempts     *AttemptTotals    `json:"attempts,omitempty"`
 	Suspended    []string          `json:"suspended,omitempty" doc:"The suspended namespaces: no attempt of them starts."`

@@ -22,7 +22,7 @@ func TestActionsOfUpcomingNameTheTasksThatTheyChange(t *testing.T) {
 
 	b := open(t, s, s.token, viewports[0], selected)
 	b.await(`['failed', 'first'].every((name) => document.querySelector('main tbody a[href*="' + name + '"]'))`)
-	b.await(`document.querySelector('main').textContent.includes('Attempts after a failure are in the list below, but not among those tasks.')`)
+	b.await(`document.querySelector('main').textContent.includes('Attempts after a failure, and tasks that schedules will create, are in the list below, but not among those tasks.')`)
 	b.click("main", "Cancel these tasks")
 	b.await(`document.querySelector('dialog')?.textContent.includes('1 task matches')`)
 	if command := eval[string](b, `document.querySelector('dialog .command code').textContent`); !strings.Contains(command, "--state=scheduled") || strings.Contains(command, "undefined") {
@@ -50,5 +50,5 @@ func TestAnHourOfUpcomingShowsItsTasksAndInstants(t *testing.T) {
 	b.await(`document.querySelector('main').textContent.includes('The selected time')`)
 	b.await(`['task/later', 'schedules/each'].every((at) => document.querySelector('main tbody a[href*="' + at + '"]'))`)
 	eval[bool](b, `(location.hash = '#/schedules/each', true)`)
-	b.await(`document.querySelector('main').innerText.includes('is paused: at the next instant, no request is sent.')`)
+	b.await(`document.querySelector('main').innerText.includes('is paused: the next instant creates a task, which waits for the end of the pause.')`)
 }

@@ -53,10 +53,10 @@ export function full(at: number | string, own?: string): string {
 }
 
 // moment returns a time on the axis of a chart: a clock, with the date if the chart covers
-// more than a day.
+// more than half a day.
 export function moment(at: number | string, length: number): string {
   const p = parts(at)
-  return (length > 864e5 ? p.date.slice(5) + ' ' : '') + p.clock.slice(0, 5)
+  return (length > 432e5 ? p.date.slice(5) + ' ' : '') + p.clock.slice(0, 5)
 }
 
 // zoneName returns the name of the zone of times without a schedule.

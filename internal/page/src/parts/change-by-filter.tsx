@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { cancelTasks, moveTasks, retryTasks, type BulkReply, type MoveInput, type Problem } from '../api/openapi.gen'
 import { foliot } from '../format/command'
 import { count, plural } from '../format/number'
-import { wrongDuration } from '../format/time'
+import { full, wrongDuration } from '../format/time'
 import { problemOf } from '../state/data'
 import { flags, query, selects, type Filter } from '../state/filter'
 import { useAbort } from '../state/abort'
@@ -88,7 +88,7 @@ function Steps({ verb, filter, label, done, onClose: closed }: Props & { label: 
   }
   const matched = found.value?.matched ?? 0
   return (
-    <Dialog title={[label, filter.reason?.replaceAll('_', ' '), filter.destination, filter.queue].filter(Boolean).join(' · ')} onClose={onClose} wide>
+    <Dialog title={[label, filter.reason?.replaceAll('_', ' '), filter.destination, filter.queue, filter.ended_after && `ended after ${full(filter.ended_after)}`].filter(Boolean).join(' · ')} onClose={onClose} wide>
       <form onSubmit={run}>
         <ProblemNote problem={problem.value} />
         {!found.value && !problem.value && <p class="loading" role="status">Counting the tasks that match…</p>}

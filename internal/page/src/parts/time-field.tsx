@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals'
-import { full, zoneOf } from '../format/time'
+import { full, zoneName, zoneOf } from '../format/time'
 import { utcOf, wall } from '../format/wall'
 
 // TimeField is an input for a time. The signal has the time as the API writes it, or
@@ -18,7 +18,7 @@ export function TimeField({ label, value, zone, hint, error, required }: { label
         value={Number.isNaN(at) ? '' : wall(at, shown)} onInput={(e) => set(e.currentTarget.value)}
       />
       {error && <small class="bad" role="alert">{error}</small>}
-      <small class="dim">{Number.isNaN(at) ? hint ?? `Clocks of ${shown ?? 'your time zone'}` : full(at, zone)}</small>
+      <small class="dim">{Number.isNaN(at) ? hint ?? `Clocks of ${shown ?? zoneName()}` : full(at, zone)}</small>
     </label>
   )
 }

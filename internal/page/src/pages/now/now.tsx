@@ -98,7 +98,7 @@ function Figures({ live, overdue, dead, failed }: { live: Live; overdue?: number
     ['attempts failed in the last hour', known(failed), link('now'), goToFailures],
     ...(live.attempts ? [['attempts per second' + all, rate === undefined ? '…' : rate.toFixed(rate < 10 ? 1 : 0)]] as [string, string][] : []),
     ['attempts running' + (live.slots ? ` (server, limit ${count(live.slots)})` : all), count(live.running ?? live.queues.reduce((n, q) => n + q.running, 0)), link('tasks', '', { state: 'running' })],
-    ...(live.late ? [['lateness p50' + all, span(live.late.p50_ms)], ['lateness p99' + all, span(live.late.p99_ms)], ['waited for receivers, limits and pauses, p99' + all, span(live.waited?.p99_ms ?? 0)]] as [string, string][] : []),
+    ...(live.late ? [['lateness p50 of the last minute' + all, span(live.late.p50_ms)], ['lateness p99 of the last minute' + all, span(live.late.p99_ms)], ['waited for receivers, limits and pauses, p99' + all, span(live.waited?.p99_ms ?? 0)]] as [string, string][] : []),
   ]
   return (
     <div class="figures">
@@ -176,7 +176,7 @@ function Past({ hour }: { hour: Data<History> }) {
   const whole = chosen === 'hour' && !queue
   const part = useData(async (signal) => (whole ? undefined : history.in(selectedOrAll())({ from, step, queue }, undefined, signal)), [chosen, queue], 30000)
   const data = whole ? hour : part
-  const queues = new Set([...(hour.value?.queues.map((q) => q.queue ?? '') ?? []), queue].filter(Boolean))
+  const queues = new Set([...[hour, part].flatMap((h) => h.value?.queues.map((q) => q.queue ?? '') ?? []), queue].filter(Boolean))
   return (
     <Panel title={title} aside={<><select aria-label="Queue" value={queue} onChange={(e) => setQuery({ queue: e.currentTarget.value })}><option value="">all queues</option>{[...queues].sort().map((q) => <option key={q} value={q}>{q}</option>)}</select>{Object.entries(spans).map(([key, [name]]) => <button key={key} type="button" aria-pressed={key === chosen} onClick={() => setQuery({ past: key })}>{name}</button>)}</>}>
       <Loaded data={data}>{(h) => (!h || h.steps.length === 0 ? <Empty title="Nothing happened in this time." /> : (

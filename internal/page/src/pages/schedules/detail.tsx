@@ -51,7 +51,7 @@ function ScheduleParts({ of: s }: { of: Schedule }) {
     <>
       {s.problem && <ProblemNote problem={{ type: 'about:blank', title: 'The server cannot use this rule now.', status: 0, code: 'internal', detail: s.problem }} />}
       {s.paused && <Note tone="warn">Paused{s.paused_at && <> since <Time at={s.paused_at} zone={zone} mode="full" /></>}: its instants create no tasks.</Note>}
-      {s.held && <Note tone="warn">{s.held === 'suspended' ? 'The namespace is suspended' : <>The queue <a href={link('queues', s.task.queue ?? 'default')}>{s.task.queue ?? 'default'}</a> is {s.held === 'pause' ? 'paused' : 'being purged'}</>}: at the next instant, no request is sent.</Note>}
+      {s.held && <Note tone="warn">{s.held === 'suspended' ? 'The namespace is suspended: the next instant creates no task.' : <>The queue <a href={link('queues', s.task.queue ?? 'default')}>{s.task.queue ?? 'default'}</a> is {s.held === 'pause' ? 'paused' : 'being purged'}: the next instant creates a task, which waits for the end of the {s.held}.</>}</Note>}
       {s.state === 'ended' && <Note>Ended: no instant is left.</Note>}
       {s.waiting_at && <Note>The instant <Time at={s.waiting_at} zone={zone} /> waits for the end of an unfinished task.</Note>}
       <div class="grid">

@@ -49,7 +49,7 @@ export function Audit() {
         <Bound name="from" label="At or after" />
         <Bound name="until" label="Before" />
       </FilterForm>
-      <p class="dim">The changes of settings and schedules, and those that people made to tasks. A task shows who changed it last.</p>
+      <p class="dim">The changes of queues, namespaces, tokens and secrets, changes by filter, and what people changed at tasks and schedules, with this page or the command line. Tasks that programs changed are not here: each shows the token that changed it last.</p>
       <Loaded data={data}>{(list) => (
         <>
           <Table

@@ -20,6 +20,7 @@ const ways = [['delay', 'after a delay'], ['at', 'at a time']] as const
 export function NewTask() {
   const [name, way, delay, at] = [useSignal(''), useSignal('delay'), useSignal('30m'), useSignal('')]
   const request = useRequest(newRequest)
+  const now = useNow()
   const typed = requestIn(request)
   const r = typed.work ? { ...typed, url: '', method: 'POST', headers: '', kind: typed.kind === 'json' ? 'json' : 'none' } : typed // a handler gets no request
   const own: { name: string; at?: string; delay?: string } = { name: name.value.trim(), ...(way.value === 'at' ? { at: at.value } : { delay: delay.value.trim() }) }
@@ -44,7 +45,7 @@ export function NewTask() {
       <div class="form">
         <Field label="Due" value={way} options={ways} />
         {way.value === 'at' ? <TimeField label="Time" value={at} error={wrong} required /> : <Field label="Delay" value={delay} error={wrong} required hint="such as 90s, 1h30m or 3d" />}
-        {way.value === 'delay' && <Due delay={delay.value} />}
+        <Due of={way.value === 'at' ? Date.parse(at.value) - now : millis(delay.value)} now={now} />
         <Field label="Name" value={name} error={errorOf('name')} placeholder="order-42-close" hint="to move or cancel it by; by default its id" />
         <Field label="Kind" value={request.work} error={errors.work} placeholder="close-order" hint="of a handler in a program, in place of a URL" />
       </div>
@@ -56,8 +57,8 @@ export function NewTask() {
 const latest = 864e13 // the last time of a browser
 
 // Due shows when a delay ends.
-function Due({ delay }: { delay: string }) {
-  const now = useNow()
-  const due = Math.ceil((now + millis(delay)) / 1000) * 1000
+function Due({ of: delay, now }: { of: number; now: number }) {
+  const due = Math.ceil((now + delay) / 1000) * 1000
+  if (delay < 0) return <p class="warn full">This time was {relative(due, now)}: the task is sent at once.</p>
   return due <= latest ? <p class="dim full">Due {relative(due, now)}, at {full(due)}.</p> : null
 }

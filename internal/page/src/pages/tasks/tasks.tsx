@@ -101,7 +101,7 @@ export function Tasks(_: { name: string }) {
       <Filters of={filter} />
       <States filter={filter} />
       <Panel
-        title={selects(shown) ? 'Tasks that match' : 'All tasks'}
+        title={(selects(shown) ? 'Tasks that match' : 'All tasks') + (data.value && !data.value.next && !cursor ? ` (${count(data.value.read)})` : '')}
         aside={selected.length === 0 ? (
           <label class="actions">Order <select value={order} onChange={(e) => setQuery({ cursor: undefined, order: e.currentTarget.value })}>{Object.entries(orders).filter(([o]) => o !== 'ended' || !live).map(([o, [title]]) => <option key={o} value={o}>{title}</option>)}</select></label>
         ) : <>
@@ -137,5 +137,6 @@ async function page(filter: Filter, order: string, from: string | undefined, sig
   const ended = order === 'ended' ? { order } as const : {}
   const pages = await readPages('tasks', compare ? sorted : pageSize, from, (page) => listTasks({ ...query(filter), ...ended, ...page }, undefined, signal))
   const read = pages.items.length
+  if (filter.contains) pages.items.sort((a, b) => a.name.length - b.name.length) // the closest first
   return compare ? { next: pages.next, items: pages.items.sort(compare).slice(0, 2 * pageSize), read } : { ...pages, read }
 }

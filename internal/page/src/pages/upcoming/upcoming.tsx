@@ -196,7 +196,7 @@ function Items({ queue, until, retries, selected }: { queue: string; until: stri
       {filter && !retries && <div class="actions"><ChangeByFilter verb="move" filter={filter} label="Move these tasks" done={data.reload} /><ChangeByFilter verb="cancel" filter={filter} label="Cancel these tasks" done={data.reload} /></div>}
       {filter && <p class="dim">{retries
         ? 'Actions on several tasks select them by the due time of the first attempt, so there are none for attempts after a failure.'
-        : 'The link and the actions select tasks by the due time of the first attempt. Attempts after a failure are in the list below, but not among those tasks.'}</p>}
+        : 'The link and the actions select tasks by the due time of the first attempt. Attempts after a failure, and tasks that schedules will create, are in the list below, but not among those tasks.'}</p>}
       <Loaded data={data}>{(list) => {
         const rows = list.items.filter((u) => (!selected || u.due >= selected.from) && (!retries || (u.attempt ?? 1) > 1))
         return (
