@@ -7,7 +7,7 @@ interface FieldProps {
   hint?: ComponentChildren
   placeholder?: string
   options?: readonly (string | readonly [value: string, text: string])[]
-  type?: 'text' | 'search' | 'url' | 'number' | 'datetime-local'
+  type?: 'text' | 'search' | 'url' | 'number'
   required?: boolean
   rows?: number
   error?: string // why the server refuses the value

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals'
 import { guarded } from '../../api/call'
 import { cancelTask, getTask, patchTask, retryTask, runTask, touchTask, type Queue, type Task } from '../../api/openapi.gen'
 import { foliot } from '../../format/command'
-import { full, millis, span, wrongDuration, zoneName } from '../../format/time'
+import { full, millis, span, wrongDuration } from '../../format/time'
 import { Action, runNow } from '../../parts/action'
 import { Field } from '../../parts/field'
+import { TimeField } from '../../parts/time-field'
 import { problemOf } from '../../state/data'
 import { notSaved } from '../../state/refusal'
 import { serverNow } from '../../state/session'
-import { zone } from '../../state/settings'
 import { endedExceptDead, waiting } from './read'
 
 interface Props {
@@ -102,7 +102,7 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
   const at = useSignal('')
   const off = waiting(t) || t.state === 'dead' ? '' : notWaiting(t)
   const wrong = way.value === 'by' ? wrongDuration(by.value.trim().replace(/^-/, '')) : way.value === 'delay' ? wrongDuration(delay.value) : undefined
-  const target = wrong || way.value === 'delay' ? undefined : way.value === 'by' ? shifted(t, by.value.trim()) : entered(at.value)
+  const target = wrong || way.value === 'delay' ? undefined : way.value === 'by' ? shifted(t, by.value.trim()) : at.value || undefined
   const change = wrong ? null : way.value === 'delay' ? { delay: delay.value.trim() } : target ? { at: target } : null
   const run = async () => {
     if (!change) throw notSaved
@@ -116,7 +116,7 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
       </fieldset>
       {way.value === 'by' && <Field label="Move by" value={by} error={wrong} hint="1h is one hour later than the present due time, -10m ten minutes earlier." required />}
       {way.value === 'delay' && <Field label="Delay" value={delay} error={wrong} hint="Counted from now, such as 30m. A touch starts this delay again." required />}
-      {way.value === 'at' && <Field label={`Due at, in ${zoneName()}`} value={at} type="datetime-local" required />}
+      {way.value === 'at' && <TimeField label="Due at" value={at} required />}
       <p>{target ? <>Due at <b>{full(target)}</b> instead of {full(t.due_at)}.</> : <>It is due at {full(t.due_at)}.</>} {way.value !== 'delay' && t.delay && 'The task loses its delay, so it cannot be touched any more.'}</p>
       {target && Date.parse(target) <= serverNow() && <p class="dim">This time has passed, so the task is due at once.</p>}
     </Action>
@@ -127,10 +127,4 @@ function Move({ task: t, done }: Pick<Props, 'task' | 'done'>) {
 function shifted(t: Task, by: string): string | undefined {
   const at = new Date(Date.parse(t.due_at) + millis(by))
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
-}
-
-// entered returns the time of a field, which has no zone: it is in that of the page.
-function entered(text: string): string | undefined {
-  const when = new Date(zone.value === 'utc' ? text + 'Z' : text)
-  return text && !Number.isNaN(when.getTime()) ? when.toISOString() : undefined
 }
