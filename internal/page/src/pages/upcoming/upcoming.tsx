@@ -61,7 +61,7 @@ function selectionIn(query: URLSearchParams): Selection {
   const [from, to] = ['from', 'to'].map((name) => Date.parse(query.get(name) ?? '')) as [number, number]
   if (Number.isNaN(from) && Number.isNaN(to)) return null
   const begin = Number.isNaN(from) ? serverNow() : from
-  return { from: iso(begin), to: iso(Number.isNaN(to) ? begin + 36e5 : to) }
+  return { from: iso(begin), to: iso(Number.isNaN(to) ? Math.min(begin + 36e5, 864e13) : to) }
 }
 
 const iso = (at: number) => new Date(at).toISOString()
