@@ -14,7 +14,7 @@ const defaultUpcoming = time.Hour
 
 var (
 	fromParam  = param{name: "from", about: "List what is due at this time or later: a time, or a duration from now. 0s is now, and leaves out overdue tasks. They are included by default."}
-	untilParam = param{name: "until", about: "List what is due until this time: a time, or a duration from now. By default an hour after from, or from now."}
+	untilParam = param{name: "until", about: "List what is due at this time or earlier: a time, or a duration from now. By default an hour after from, or from now."}
 	hourParam  = param{name: "by", about: "hour: count what is due in each hour, by queue and by schedule, in place of a list; for at most 31 days. Overdue tasks count in the present hour. limit bounds only a list.", enum: []string{"hour"}}
 )
 

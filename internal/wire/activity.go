@@ -27,7 +27,7 @@ type Figures struct {
 	Created     uint64   `json:"created,omitempty" doc:"Tasks that were created, also by schedules. Those of a transaction of a client that was rolled back count too."`
 	Cancelled   uint64   `json:"cancelled,omitempty" doc:"Tasks that were cancelled."`
 	Late        []uint64 `json:"late" nullable:"false" doc:"The number of attempts by lateness: see late of GET /v1/live."`
-	Over10      uint64   `json:"over_10ms,omitempty" doc:"Attempts that were later than 10 ms."`
+	Over10      uint64   `json:"over_10ms,omitempty" doc:"Attempts that were later than 10 ms, not counting waits for receivers, limits and pauses, as late_ms of an attempt."`
 	Over100     uint64   `json:"over_100ms,omitempty"`
 	Over1000    uint64   `json:"over_1s,omitempty"`
 	P50MS       float64  `json:"p50_ms,omitempty" doc:"The least of late_bounds_ms that half of the attempts did not exceed. Absent: there is none."`

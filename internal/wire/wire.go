@@ -137,7 +137,7 @@ type Attempt struct {
 	Error     string  `json:"error,omitempty"`
 	Reply     string  `json:"reply,omitempty" doc:"The first 512 bytes of the reply."`
 	LatencyMS float64 `json:"latency_ms" doc:"The time from the start to the end of the reply, or to the error."`
-	LateMS    float64 `json:"late_ms" doc:"The lateness of the server: the time from the due time to the start, without waited_ms."`
+	LateMS    float64 `json:"late_ms" doc:"The lateness of the server: the time from the due time, or from the creation if that was later, to the start, without waited_ms."`
 	WaitedMS  float64 `json:"waited_ms" doc:"How long receivers, limits, pauses and suspensions delayed the start, and the time to connect."`
 }
 

@@ -11,7 +11,7 @@ export interface Absence {
 
 export interface Attempt {
   error?: string
-  /** The lateness of the server: the time from the due time to the start, without waited_ms. */
+  /** The lateness of the server: the time from the due time, or from the creation if that was later, to the start, without waited_ms. */
   late_ms: number
   /** The time from the start to the end of the reply, or to the error. */
   latency_ms: number
@@ -802,7 +802,7 @@ export interface ListUpcomingQuery {
   limit?: number | bigint
   /** Only tasks of this queue. */
   queue?: string
-  /** List what is due until this time: a time, or a duration from now. By default an hour after from, or from now. */
+  /** List what is due at this time or earlier: a time, or a duration from now. By default an hour after from, or from now. */
   until?: string
 }
 

@@ -18,7 +18,7 @@ class Absence(TypedDict):
 
 class _Attempt(TypedDict):
     late_ms: float
-    """The lateness of the server: the time from the due time to the start, without waited_ms."""
+    """The lateness of the server: the time from the due time, or from the creation if that was later, to the start, without waited_ms."""
     latency_ms: float
     """The time from the start to the end of the reply, or to the error."""
     number: int
@@ -883,7 +883,7 @@ class ListUpcomingQuery(TypedDict, total=False):
     queue: str
     """Only tasks of this queue."""
     until: str
-    """List what is due until this time: a time, or a duration from now. By default an hour after from, or from now."""
+    """List what is due at this time or earlier: a time, or a duration from now. By default an hour after from, or from now."""
 
 
 class MoveTasksQuery(TypedDict, total=False):
