@@ -28,7 +28,8 @@ func (Stats) Help() string {
 that share the store, which keeps minutes for 24 hours and hours for 90 days. A server that was killed has lost those of its last ten
 seconds. A step in which nothing happened is missing.
 
->10ms, >100ms and >1s are the shares of attempts that began later after their due time. P50 and P99 are upper bounds of the lateness.
+>10ms, >100ms and >1s are the shares of attempts that began later after their due time, not counting waits for receivers, limits and
+pauses. P50 and P99 are upper bounds of this lateness.
 An operator that names no namespace sees all.
 
 Examples:

@@ -30,7 +30,7 @@ type lsCmd struct {
 }
 
 func (lsCmd) Help() string {
-	return `Lists schedules by name: name, state (active, paused, ended or stuck), next instant, number of instants that created a task, rule, and
+	return `Lists schedules by name: name, state (active, held, paused, ended or stuck), next instant, number of instants that created a task, rule, and
 URL or kind. foliot ls --schedule NAME lists the tasks of a schedule. A task is named after its schedule and its instant, such as
 nightly@1732309200000.
 

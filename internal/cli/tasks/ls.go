@@ -44,7 +44,7 @@ func (c *Ls) Run(ctx context.Context, con *console.Console, api *client.Client) 
 		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
 	if c.Sort != "" && c.Sort != "ended" {
-		return usage.Errorf("--sort", "%q is not ended: the server sorts only by the end; foliot upcoming lists what is due next; for another order, pass the output to sort", c.Sort)
+		return usage.Errorf("--sort", "%q is no order of the server, which sorts only by the end (ended); foliot upcoming lists what is due next; for another order, sort the output of -o json -n 0", c.Sort)
 	}
 	filter, err := c.Resolve(time.Now())
 	if err != nil {
